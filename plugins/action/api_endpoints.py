@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from ..module_utils.workload_api.compare_and_swap import Read
 from ..plugin_utils.base_classes.workload_action import WORKLOAD_SPEC, Planner, WorkloadAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.records.objects import ClusterObjects
+from ..plugin_utils.records.cluster_objects import ClusterObjects
 from ..plugin_utils.workload import api_endpoints
 
 

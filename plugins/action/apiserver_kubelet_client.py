@@ -10,8 +10,8 @@ import typing as t
 
 from ..module_utils.workload_api.compare_and_swap import Read
 from ..plugin_utils.base_classes.workload_action import WORKLOAD_SPEC, Planner, WorkloadAction
-from ..plugin_utils.records.objects import ClusterObjects
-from ..plugin_utils.workload import control_plane, rbac
+from ..plugin_utils.records.cluster_objects import ClusterObjects
+from ..plugin_utils.workload import desired_state, rbac
 
 
 class ActionModule(WorkloadAction):
@@ -26,6 +26,6 @@ class ActionModule(WorkloadAction):
 
         Without a version the binding is created where it is missing.
         """
-        stored = control_plane.version(objects.control_plane) if objects and objects.control_plane else None
+        stored = desired_state.version(objects.control_plane) if objects and objects.control_plane else None
         version = arguments["kubernetes_version"] or stored
         return rbac.KUBELET_CLIENT_READS, functools.partial(rbac.kubelet_client_plan, version=version)

@@ -25,9 +25,9 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller, is_cluster
 from ..plugin_utils.objects import kinds
-from ..plugin_utils.objects.manifest.cluster import ClusterManifest, read_cluster
+from ..plugin_utils.objects.manifest.reader import ClusterManifest, read_cluster
 from ..plugin_utils.providers import inventory_pool
-from ..plugin_utils.records.objects import ClusterObjects, Object
+from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import Store, plain
 from ..plugin_utils.store.file import disk

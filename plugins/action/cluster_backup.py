@@ -14,7 +14,7 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import MachineCaller
 from ..plugin_utils.pki.secrets import read_certificates
-from ..plugin_utils.records.objects import ClusterObjects
+from ..plugin_utils.records.cluster_objects import ClusterObjects
 
 MODULE = "etcd_snapshot"
 

@@ -26,7 +26,7 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer
 from ..plugin_utils.decision import ownership
 from ..plugin_utils.objects import advice, kinds
-from ..plugin_utils.records.objects import CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from ..plugin_utils.records.cluster_objects import CONTROL_PLANE, MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
 
 # On the KubeadmControlPlane: the restore that was begun, or the last one that was done.

@@ -12,7 +12,7 @@ from ..module_utils.common.redact import redact
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.objects import advice, kinds
-from ..plugin_utils.records.objects import ClusterObjects
+from ..plugin_utils.records.cluster_objects import ClusterObjects
 
 MODULE = "etcd_snapshot"
 

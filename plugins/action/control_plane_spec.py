@@ -19,11 +19,10 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.documents.edit import Edit
 from ..plugin_utils.documents.read import Document
 from ..plugin_utils.objects import defaults
-from ..plugin_utils.objects.manifest.cluster import read_cluster
+from ..plugin_utils.objects.manifest.reader import read_cluster
 from ..plugin_utils.objects.validate import update
-from ..plugin_utils.records import cluster as cluster_records
-from ..plugin_utils.records import control_plane_fields
-from ..plugin_utils.records.objects import CLUSTER, CONTROL_PLANE, Object
+from ..plugin_utils.records import control_plane_fields, stored_cluster
+from ..plugin_utils.records.cluster_objects import CLUSTER, CONTROL_PLANE, Object
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.overlay import OverlayStore
 
@@ -101,7 +100,7 @@ class ActionModule(ControlPlaneAction):
             contents={edit.file: edit.after},
         )
         store = self.open_store(arguments) if opening.exists(arguments["store"]) else None
-        cluster_records.apply_manifest(OverlayStore(store, now_rfc3339()), manifest)
+        stored_cluster.apply_manifest(OverlayStore(store, now_rfc3339()), manifest)
 
     def _in_store(self, arguments: dict[str, t.Any], field: str, value: t.Any) -> dict[str, t.Any]:
         store = self.open_store(arguments)

@@ -12,9 +12,9 @@ import typing as t
 from ..module_utils.common import kubernetes_versions
 from ..module_utils.workload_api.compare_and_swap import Read
 from ..plugin_utils.base_classes.workload_action import WORKLOAD_SPEC, Planner, WorkloadAction
-from ..plugin_utils.kubeadm import addons
-from ..plugin_utils.records.objects import ClusterObjects
-from ..plugin_utils.workload import control_plane, coredns
+from ..plugin_utils.kubeadm import addon_images
+from ..plugin_utils.records.cluster_objects import ClusterObjects
+from ..plugin_utils.workload import coredns, desired_state
 
 _WANTED: dict[str, t.Any] = {
     "kubernetes_version": {"type": "str"},
@@ -38,9 +38,9 @@ class ActionModule(WorkloadAction):
         given = {name: arguments[name] for name in _WANTED if arguments[name]}
         wanted = coredns.Wanted(**given)
         if objects is not None and objects.control_plane is not None:
-            if control_plane.skips(objects.control_plane, control_plane.SKIP_COREDNS):
-                return f"CoreDNS is the user's own business: annotation {control_plane.SKIP_COREDNS}"
-            wanted = dataclasses.replace(addons.wanted_coredns(objects.control_plane), **given)
+            if desired_state.skips(objects.control_plane, desired_state.SKIP_COREDNS):
+                return f"CoreDNS is the user's own business: annotation {desired_state.SKIP_COREDNS}"
+            wanted = dataclasses.replace(addon_images.wanted_coredns(objects.control_plane), **given)
         if wanted.kubernetes_version:
             kubernetes_versions.parse(wanted.kubernetes_version)
         return coredns.READS, functools.partial(coredns.plan, wanted=wanted)

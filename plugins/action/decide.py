@@ -20,12 +20,12 @@ from ..plugin_utils.decision.removal.left_behind import LEFT_BEHIND
 from ..plugin_utils.decision.snapshot.public import public_snapshot
 from ..plugin_utils.decision.snapshot.typed_snapshot import check_snapshot
 from ..plugin_utils.move import export
-from ..plugin_utils.objects.manifest.cluster import read_cluster
+from ..plugin_utils.objects.manifest.reader import read_cluster
 from ..plugin_utils.observe import certificate_expiry
 from ..plugin_utils.observe.observation import add_detached, observe
 from ..plugin_utils.pki import secrets
-from ..plugin_utils.reconcile import deleted_machines, join_tokens, node_labels, plan_files, planning
-from ..plugin_utils.reconcile.beforehand import look_beforehand
+from ..plugin_utils.reconcile import deleted_machines, join_tokens, node_labels, plan_and_reconcile, plan_files
+from ..plugin_utils.reconcile.creation_preflight import look_beforehand
 from ..plugin_utils.reconcile.one_pass import (
     Pass,
     Seen,
@@ -35,10 +35,10 @@ from ..plugin_utils.reconcile.one_pass import (
     was_settled,
     with_fixed_names,
 )
-from ..plugin_utils.records import cluster, events, health_checks, stored_wishes
+from ..plugin_utils.records import decision_events, stored_cluster, stored_desired_state, stored_health_checks
+from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.journal_entries import close_intents, steps_of
-from ..plugin_utils.records.objects import ClusterObjects, Object
-from ..plugin_utils.records.status import write_status
+from ..plugin_utils.records.status_writer import write_status
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import Store
 
@@ -74,8 +74,8 @@ class ActionModule(ControlPlaneAction):
         "delete": {"type": "bool", "default": False},
         "remediate": {"type": "list", "elements": "str", "default": []},
         "check_health": {"type": "bool", "default": False},
-        "replace": planning.POLICY_SPEC,
-        "consent": planning.CONSENT_SPEC,
+        "replace": plan_and_reconcile.POLICY_SPEC,
+        "consent": plan_and_reconcile.CONSENT_SPEC,
         "plan_file": {"type": "path"},
     }
 
@@ -91,7 +91,7 @@ class ActionModule(ControlPlaneAction):
             return self._foresee(seen, this.plan)
         place = self._record(this, seen)
         if place is not None and place.ended and seen.acts:
-            return self._plan_ended(seen, t.cast(planning.FollowedPlan, this.plan))
+            return self._plan_ended(seen, t.cast(plan_and_reconcile.FollowedPlan, this.plan))
         return self._answer(this, seen, place)
 
     def _begin(self, arguments: dict[str, t.Any]) -> Pass:
@@ -103,7 +103,7 @@ class ActionModule(ControlPlaneAction):
         else:
             close_intents(journal, arguments["run"], "succeeded", "the step's tasks ended without an error")
         plan = self._plan_file(arguments)
-        policy = planning.policy(arguments, approved=plan is not None)
+        policy = plan_and_reconcile.policy(arguments, approved=plan is not None)
         begun = bool(steps_of(journal, arguments["run"], 4 * arguments["step_limit"]))
         if begun and not self.check_mode:
             export.keep_copy(self, arguments)
@@ -175,11 +175,11 @@ class ActionModule(ControlPlaneAction):
         snapshot = observe(
             objects, caller, now_rfc3339(), policy=this.policy, settle=not self.check_mode, detached=self.check_mode
         )
-        planning.refuse_contradictions(check_snapshot(snapshot))
+        plan_and_reconcile.refuse_contradictions(check_snapshot(snapshot))
         if not (self.check_mode and this.arguments["check_health"]):
             return snapshot
         # The marks are in the store of check mode; who is asked as a second witness depends on them.
-        health_checks.check_health(objects, snapshot)
+        stored_health_checks.check_health(objects, snapshot)
         return observe(objects, caller, now_rfc3339(), policy=this.policy)
 
     def _tidy_up(self, seen: Seen) -> None:
@@ -238,21 +238,21 @@ class ActionModule(ControlPlaneAction):
             manifest = read_cluster(
                 arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
             )
-            cluster.apply_manifest(store, manifest)
+            stored_cluster.apply_manifest(store, manifest)
         elif not (arguments["delete"] or arguments["remediate"] or arguments["check_health"]):
-            stored_wishes.settle_in_api(store, arguments)
+            stored_desired_state.settle_in_api(store, arguments)
         if arguments["delete"]:
-            cluster.mark_deleting(self.open_objects(arguments, store), False)
+            stored_cluster.mark_deleting(self.open_objects(arguments, store), False)
         if arguments["remediate"]:
             objects = self.open_objects(arguments, store)
-            health_checks.annotate(objects, [each for each in arguments["remediate"] if objects.machine(each)])
+            stored_health_checks.annotate(objects, [each for each in arguments["remediate"] if objects.machine(each)])
 
     @staticmethod
-    def _plan_file(arguments: dict[str, t.Any]) -> t.Optional[planning.FollowedPlan]:
+    def _plan_file(arguments: dict[str, t.Any]) -> t.Optional[plan_and_reconcile.FollowedPlan]:
         if not arguments["plan_file"]:
             return None
         document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
-        return planning.FollowedPlan(document, arguments["plan_file"])
+        return plan_and_reconcile.FollowedPlan(document, arguments["plan_file"])
 
     def _answer(self, this: Pass, seen: Seen, place: t.Optional[Position]) -> dict[str, t.Any]:
         """Note the step in the journal, and return it.
@@ -284,7 +284,7 @@ class ActionModule(ControlPlaneAction):
             this.arguments["run"],
             {"message": said},
         )
-        events.record_decision(objects, decision, said)
+        decision_events.record_decision(objects, decision, said)
         return {
             **_result(decision, said),
             "act": True,
@@ -295,9 +295,9 @@ class ActionModule(ControlPlaneAction):
     def _ended(self, seen: Seen, said: str) -> dict[str, t.Any]:
         """Return why no step follows; fail where that needs somebody."""
         objects, decision = seen.objects, seen.decision
-        events.record_decision(objects, decision, said)
+        decision_events.record_decision(objects, decision, said)
         if seen.action == terms.NONE and _is_deleted(decision):
-            for change in cluster.delete_marked(objects):
+            for change in stored_cluster.delete_marked(objects):
                 self.note(change)
         if seen.action == terms.BLOCKED:
             raise ControlPlaneFailure(f"{objects.title} is blocked: {said}", decision=_public(decision))
@@ -318,7 +318,7 @@ class ActionModule(ControlPlaneAction):
                 "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."
             )
 
-    def _plan_ended(self, seen: Seen, plan: planning.FollowedPlan) -> dict[str, t.Any]:
+    def _plan_ended(self, seen: Seen, plan: plan_and_reconcile.FollowedPlan) -> dict[str, t.Any]:
         said = (
             f"the plan {plan.file} has no step left. What would follow now is not part of it: {decision_text.describe(seen.decision)}. "
             "Make a new plan for that, or reconcile without one."
@@ -326,7 +326,7 @@ class ActionModule(ControlPlaneAction):
         self.progress(seen.objects.name, said)
         return {**_result(seen.decision, said), "prepare": []}
 
-    def _foresee(self, seen: Seen, plan: t.Optional[planning.FollowedPlan]) -> dict[str, t.Any]:
+    def _foresee(self, seen: Seen, plan: t.Optional[plan_and_reconcile.FollowedPlan]) -> dict[str, t.Any]:
         """Show the plan of check mode."""
         document = make_plan(public_snapshot(seen.snapshot), now_rfc3339())
         self.display.display("\n" + plan_text(document))

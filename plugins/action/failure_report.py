@@ -13,9 +13,9 @@ from ..module_utils.common.redact import redact
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.decision import terms
 from ..plugin_utils.objects import advice
-from ..plugin_utils.records import events
+from ..plugin_utils.records import decision_events
+from ..plugin_utils.records.cluster_objects import ClusterObjects
 from ..plugin_utils.records.journal_entries import changes_of, close_intents, open_intents_of
-from ..plugin_utils.records.objects import ClusterObjects
 from ..plugin_utils.store.base import StoreError
 
 # What each step can leave behind, so that a tired person needn't guess (docs/architecture.md, "whether it is safe now").
@@ -120,7 +120,7 @@ class ActionModule(ControlPlaneAction):
         with contextlib.suppress(StoreError):
             objects = ClusterObjects.read(self.open_store(arguments), arguments["namespace"], arguments["cluster"])
             if objects is not None:
-                events.record_failure(objects, intent, error)
+                decision_events.record_failure(objects, intent, error)
 
 
 def _listed(changes: t.Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.pki.ssh import ensure_ssh_key
 from ..plugin_utils.providers.contract import endpoint_servers, machine_for_provider, provider_role
-from ..plugin_utils.records.machine import stale_prepared
+from ..plugin_utils.records.machine_objects import stale_prepared
 
 
 class ActionModule(ControlPlaneAction):

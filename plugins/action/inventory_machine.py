@@ -29,7 +29,7 @@ from ..plugin_utils.providers.inventory_pool import (
     PoolError,
     call_host,
 )
-from ..plugin_utils.records.objects import Object
+from ..plugin_utils.records.cluster_objects import Object
 
 CONSENT = "machine_inventory_consent_wipe"
 FORGET = "machine_inventory_consent_forget"

@@ -11,7 +11,7 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.machine_connection import Machine, MachineCaller
 from ..plugin_utils.providers import inventory_pool
 from ..plugin_utils.providers.inventory_pool import CLAIMED, MACHINE, RELEASED
-from ..plugin_utils.records.objects import ClusterObjects, Object
+from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 
 RUNNING, MISSING = "running", "missing"
 

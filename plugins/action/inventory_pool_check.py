@@ -18,7 +18,7 @@ from ..plugin_utils.decision.plan.steps import machines_ahead
 from ..plugin_utils.decision.snapshot.typed_snapshot import read_snapshot
 from ..plugin_utils.providers.host_table import hosts_text
 from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
-from ..plugin_utils.records.objects import Object
+from ..plugin_utils.records.cluster_objects import Object
 
 
 class ActionModule(ForeseeingAction):

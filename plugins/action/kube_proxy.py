@@ -10,9 +10,9 @@ import typing as t
 
 from ..module_utils.workload_api.compare_and_swap import Read
 from ..plugin_utils.base_classes.workload_action import WORKLOAD_SPEC, Planner, WorkloadAction, needed_version
-from ..plugin_utils.kubeadm import addons
-from ..plugin_utils.records.objects import ClusterObjects
-from ..plugin_utils.workload import control_plane, kube_proxy
+from ..plugin_utils.kubeadm import addon_images
+from ..plugin_utils.records.cluster_objects import ClusterObjects
+from ..plugin_utils.workload import desired_state, kube_proxy
 
 
 class ActionModule(WorkloadAction):
@@ -33,9 +33,9 @@ class ActionModule(WorkloadAction):
         """
         version, repository = arguments["kubernetes_version"], arguments["image_repository"]
         if objects is not None and objects.control_plane is not None:
-            if control_plane.skips(objects.control_plane, control_plane.SKIP_KUBE_PROXY):
-                return f"kube-proxy is the user's own business: annotation {control_plane.SKIP_KUBE_PROXY}"
-            version = version or control_plane.version(objects.control_plane)
-            repository = repository or addons.image_repository(objects.control_plane)
+            if desired_state.skips(objects.control_plane, desired_state.SKIP_KUBE_PROXY):
+                return f"kube-proxy is the user's own business: annotation {desired_state.SKIP_KUBE_PROXY}"
+            version = version or desired_state.version(objects.control_plane)
+            repository = repository or addon_images.image_repository(objects.control_plane)
         planner = functools.partial(kube_proxy.plan, version=needed_version(version), image_repository=repository)
         return kube_proxy.READS, planner

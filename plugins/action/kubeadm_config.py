@@ -11,8 +11,8 @@ import typing as t
 from ..module_utils.workload_api.compare_and_swap import Read
 from ..plugin_utils.base_classes.workload_action import WORKLOAD_SPEC, Planner, WorkloadAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.records.objects import ClusterObjects
-from ..plugin_utils.workload import control_plane, kubeadm_config
+from ..plugin_utils.records.cluster_objects import ClusterObjects
+from ..plugin_utils.workload import desired_state, kubeadm_config_map
 
 _WANTED: dict[str, t.Any] = {
     "kubernetes_version": {"type": "str"},
@@ -55,13 +55,13 @@ class ActionModule(WorkloadAction):
         given = {name: arguments[name] for name in _WANTED if arguments[name] is not None}
         endpoints = tuple(_endpoint(each) for each in arguments["api_endpoints"])
         if objects is not None and objects.control_plane is not None and not given and not endpoints:
-            wanted = control_plane.wanted_kubeadm_config(
+            wanted = desired_state.wanted_kubeadm_config(
                 objects.cluster, objects.control_plane, objects.kubeadm_configs.values()
             )
         else:
             _check_gates(given.get("feature_gates") or {})
-            wanted = kubeadm_config.Wanted(**given, api_endpoints=endpoints)
-        return kubeadm_config.READS, functools.partial(kubeadm_config.plan, wanted=wanted)
+            wanted = kubeadm_config_map.Wanted(**given, api_endpoints=endpoints)
+        return kubeadm_config_map.READS, functools.partial(kubeadm_config_map.plan, wanted=wanted)
 
 
 def _check_gates(gates: t.Mapping[str, t.Any]) -> None:
@@ -70,11 +70,11 @@ def _check_gates(gates: t.Mapping[str, t.Any]) -> None:
         raise ControlPlaneFailure(f"feature_gates: {', '.join(wrong)} must be true or false; nothing was written.")
 
 
-def _endpoint(given: t.Mapping[str, t.Any]) -> kubeadm_config.ApiEndpoint:
+def _endpoint(given: t.Mapping[str, t.Any]) -> kubeadm_config_map.ApiEndpoint:
     if given["state"] == "absent":
-        return kubeadm_config.ApiEndpoint(given["name"])
+        return kubeadm_config_map.ApiEndpoint(given["name"])
     if not given["advertise_address"]:
         raise ControlPlaneFailure(
             f"api_endpoints: {given['name']} is to be present and has no advertise_address; nothing was written."
         )
-    return kubeadm_config.ApiEndpoint(given["name"], given["advertise_address"], given["bind_port"])
+    return kubeadm_config_map.ApiEndpoint(given["name"], given["advertise_address"], given["bind_port"])

@@ -13,8 +13,8 @@ import typing as t
 
 from ..module_utils.workload_api.compare_and_swap import Read
 from ..plugin_utils.base_classes.workload_action import WORKLOAD_SPEC, Planner, WorkloadAction, needed_version
-from ..plugin_utils.records.objects import ClusterObjects
-from ..plugin_utils.workload import control_plane, kubelet_config
+from ..plugin_utils.records.cluster_objects import ClusterObjects
+from ..plugin_utils.workload import desired_state, kubelet_config_map
 
 
 class ActionModule(WorkloadAction):
@@ -26,6 +26,6 @@ class ActionModule(WorkloadAction):
         self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
     ) -> tuple[tuple[Read, ...], Planner]:
         """Return the reads and planner for the given or stored version."""
-        stored = control_plane.version(objects.control_plane) if objects and objects.control_plane else None
+        stored = desired_state.version(objects.control_plane) if objects and objects.control_plane else None
         version = needed_version(arguments["kubernetes_version"] or stored)
-        return kubelet_config.reads(version), functools.partial(kubelet_config.plan, version=version)
+        return kubelet_config_map.reads(version), functools.partial(kubelet_config_map.plan, version=version)

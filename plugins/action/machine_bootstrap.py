@@ -17,13 +17,13 @@ from ..plugin_utils.calls.machine_connection import Answer, MachineCaller
 from ..plugin_utils.move import export
 from ..plugin_utils.objects import advice
 from ..plugin_utils.objects.bootstrap_data import init_data, join_data
-from ..plugin_utils.observe import external_etcd
+from ..plugin_utils.observe import external_etcd_preflight
 from ..plugin_utils.pki.certificates import ca_cert_hash
 from ..plugin_utils.pki.secrets import read_certificates
 from ..plugin_utils.providers.contract import first_address
 from ..plugin_utils.reconcile import join_tokens
-from ..plugin_utils.records import machine as machine_objects
-from ..plugin_utils.records.objects import MACHINE, ClusterObjects, Object
+from ..plugin_utils.records import machine_objects as machine_objects
+from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
 
 # Between the note of a start and the start itself: a call, and two clocks that may differ.
@@ -67,7 +67,9 @@ class ActionModule(ControlPlaneAction):
                 return {"changed": False, "state": "Absent"}
             self.check_lock(arguments)
             config = objects.kubeadm_configs.get(self._name) or {}
-            external_etcd.require(objects, caller, self._name, "joinConfiguration" not in (config.get("spec") or {}))
+            external_etcd_preflight.require(
+                objects, caller, self._name, "joinConfiguration" not in (config.get("spec") or {})
+            )
             data, joins = self._data(objects, caller, machine)
             machine_objects.note_start(objects, self._name)
             limit = max(settings.BOOTSTRAP_BOUND, 2 * arguments["timeout"])

@@ -16,9 +16,9 @@ from ..plugin_utils.decision.remediation.health_marks import Evaluation
 from ..plugin_utils.decision.snapshot.typed_snapshot import check_snapshot
 from ..plugin_utils.objects.conditions import HEALTH_MARKS
 from ..plugin_utils.observe.observation import observe
-from ..plugin_utils.reconcile import planning
-from ..plugin_utils.records import health_checks
-from ..plugin_utils.records.objects import CLUSTER, MACHINE, ClusterObjects, Object
+from ..plugin_utils.reconcile import plan_and_reconcile
+from ..plugin_utils.records import stored_health_checks
+from ..plugin_utils.records.cluster_objects import CLUSTER, MACHINE, ClusterObjects, Object
 from ..plugin_utils.store.base import Store
 
 NO_CHECKS = (
@@ -51,14 +51,14 @@ class ActionModule(ControlPlaneAction):
             )
             self.progress(name, said)
             return {"changed": False, "exists": True, "concerned": False, "msg": said, **_nothing()}
-        annotated = health_checks.annotate(objects, own)
+        annotated = stored_health_checks.annotate(objects, own)
         for each in annotated:
             self.progress(name, f"machine {each} {'would be' if self.check_mode else 'is'} marked: remediate it")
             self.note(f"mark machine {each} for remediation")
         snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339())
-        planning.refuse_contradictions(check_snapshot(snapshot))
+        plan_and_reconcile.refuse_contradictions(check_snapshot(snapshot))
         before = {str(each["metadata"]["name"]): _marks(each) for each in objects.machines}
-        evaluation = health_checks.check_health(objects, snapshot)
+        evaluation = stored_health_checks.check_health(objects, snapshot)
         after = {str(each["metadata"]["name"]): _marks(each) for each in objects.machines}
         for each in sorted(before):
             if before[each] != after.get(each):

@@ -22,7 +22,7 @@ from ..plugin_utils.operator.tasks.endpoint import may_have_left
 from ..plugin_utils.operator.tasks.progress import Executions
 from ..plugin_utils.operator.tasks.swap import SwapFailure
 from ..plugin_utils.records import actions_under_way as operator_respect
-from ..plugin_utils.records.objects import ClusterObjects, Object
+from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 
 
 class ActionModule(ControlPlaneAction):

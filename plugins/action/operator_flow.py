@@ -17,7 +17,7 @@ from ..plugin_utils.operator import phases
 from ..plugin_utils.operator.matching import Execution
 from ..plugin_utils.operator.tasks.progress import Executions
 from ..plugin_utils.operator.tasks.records import TASK
-from ..plugin_utils.records.objects import Object
+from ..plugin_utils.records.cluster_objects import Object
 
 APPROVE, PAUSE, RESUME, RETRY, SKIP, ABORT = VERBS = ("approve", "pause", "resume", "retry", "skip", "abort")
 # Whom and what a person's word came from, for whoever reads the object later.

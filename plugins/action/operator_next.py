@@ -15,8 +15,8 @@ from ..plugin_utils.operator.tasks.action_observation import Looks
 from ..plugin_utils.operator.tasks.endpoint import out_of_endpoint
 from ..plugin_utils.operator.tasks.progress import Executions
 from ..plugin_utils.records import actions_under_way as operator_respect
+from ..plugin_utils.records.cluster_objects import Object
 from ..plugin_utils.records.journal_entries import close_intents
-from ..plugin_utils.records.objects import Object
 
 _FAILS = (flow.FAILED, flow.INCONSISTENT)
 

@@ -13,7 +13,7 @@ from ..plugin_utils.operator import flow, stopped_api_servers
 from ..plugin_utils.operator.tasks.action_observation import Looks
 from ..plugin_utils.operator.tasks.progress import Executions
 from ..plugin_utils.operator.tasks.task_runner import TASK, TaskRunner
-from ..plugin_utils.records.objects import Object
+from ..plugin_utils.records.cluster_objects import Object
 
 
 class ActionModule(ControlPlaneAction):

@@ -13,10 +13,10 @@ from ..plugin_utils.decision import decision_text, terms
 from ..plugin_utils.decision.plan.document import acting_steps, make_plan
 from ..plugin_utils.decision.plan.text import plan_text
 from ..plugin_utils.decision.snapshot.public import public_snapshot
-from ..plugin_utils.objects.manifest.cluster import read_cluster
-from ..plugin_utils.reconcile import plan_files, planning
+from ..plugin_utils.objects.manifest.reader import read_cluster
+from ..plugin_utils.reconcile import plan_and_reconcile, plan_files
 from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
-from ..plugin_utils.records.objects import Object
+from ..plugin_utils.records.cluster_objects import Object
 from ..plugin_utils.store.opening import STORE_SPEC
 
 
@@ -27,8 +27,8 @@ class ActionModule(ForeseeingAction):
         "store": {**STORE_SPEC, "required": False},
         "manifests": {"type": "list", "elements": "path", "default": []},
         "providers": {"type": "dict", "default": {}},
-        "replace": planning.POLICY_SPEC,
-        "consent": planning.CONSENT_SPEC,
+        "replace": plan_and_reconcile.POLICY_SPEC,
+        "consent": plan_and_reconcile.CONSENT_SPEC,
         "snapshot": {"type": "path"},
         "plan_file": {"type": "path"},
         "snapshot_file": {"type": "path"},
@@ -38,9 +38,11 @@ class ActionModule(ForeseeingAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Observe or read a snapshot, make the plan, show and keep it."""
         write = not self.check_mode
-        policy = planning.policy(arguments, approved=False)
+        policy = plan_and_reconcile.policy(arguments, approved=False)
         snapshot = self._what_if(arguments, policy) if arguments["snapshot"] else self._observed(arguments, policy)
-        names = planning.NewNames(snapshot) if arguments["plan_file"] and snapshot.get("controlPlane") else None
+        names = (
+            plan_and_reconcile.NewNames(snapshot) if arguments["plan_file"] and snapshot.get("controlPlane") else None
+        )
         document = make_plan(snapshot, now_rfc3339(), names)
         result: dict[str, t.Any] = {"changed": False}
         for key, content, keep in (
@@ -49,7 +51,7 @@ class ActionModule(ForeseeingAction):
         ):
             if arguments[key]:
                 result["changed"] = True
-                result[key] = keep(arguments[key], content) if write else planning.absolute(arguments[key])
+                result[key] = keep(arguments[key], content) if write else plan_and_reconcile.absolute(arguments[key])
         if arguments["show"]:
             self.display.display("\n" + plan_text(document, result.get("plan_file")))
         return {**result, **plan_result(document), **self._refusal(document)}
@@ -76,7 +78,7 @@ class ActionModule(ForeseeingAction):
             manifest = read_cluster(
                 arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
             )
-            snapshot = planning.with_manifest(snapshot, manifest)
+            snapshot = plan_and_reconcile.with_manifest(snapshot, manifest)
         return public_snapshot(snapshot)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
-from ..plugin_utils.reconcile.second_voter import recover
+from ..plugin_utils.reconcile.single_voter_recovery import recover
 
 
 class ActionModule(ControlPlaneAction):

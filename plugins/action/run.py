@@ -23,7 +23,7 @@ from ..plugin_utils.reconcile.applying import MANIFEST_SPEC, ApplyingAction
 from ..plugin_utils.records.journal_entries import steps_of
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import StoreError
-from ..plugin_utils.store.lock import in_files, marks
+from ..plugin_utils.store.lock import file_lock, marks
 
 SHOWN_STEPS = 6
 
@@ -103,7 +103,7 @@ class ActionModule(ApplyingAction):
                 on_wait=lambda text: self.progress(arguments["cluster"], text),
                 purpose=purpose,
             )
-        except in_files.Held as held:
+        except file_lock.Held as held:
             if not arguments["skip_if_held"]:
                 raise
             said = f"another run is at work, so nothing is done here: {held.holder.text()}"

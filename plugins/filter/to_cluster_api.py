@@ -107,7 +107,7 @@ from ansible.errors import AnsibleFilterError
 
 from ..module_utils.common.errors import ManifestError
 from ..plugin_utils.filters import cluster_api, kubeadm
-from ..plugin_utils.kubeadm.configuration.yaml_text import documents_text
+from ..plugin_utils.kubeadm.configuration.yaml_documents import documents_text
 from ..plugin_utils.objects import kinds
 from ..plugin_utils.objects.convert import whole_objects
 

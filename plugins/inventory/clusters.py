@@ -222,12 +222,12 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
 from ..plugin_utils.calls import screen
 from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP, REFUSED
-from ..plugin_utils.objects.manifest.cluster import list_clusters
+from ..plugin_utils.objects.manifest.reader import list_clusters
 from ..plugin_utils.providers import inventory_groups
-from ..plugin_utils.records.objects import CLUSTER, ClusterObjects
+from ..plugin_utils.records.cluster_objects import CLUSTER, ClusterObjects
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import Store, StoreError
-from ..plugin_utils.store.view import OF_ALL, OF_NAMESPACE
+from ..plugin_utils.store.read_once import OF_ALL, OF_NAMESPACE
 
 Key = tuple[str, str]
 

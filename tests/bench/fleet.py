@@ -44,11 +44,11 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.sna
     check_snapshot,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.view import OF_NAMESPACE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.read_once import OF_NAMESPACE
 
 Object = dict[str, t.Any]
 SIZES = (100, 1000)

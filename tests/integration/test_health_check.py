@@ -13,9 +13,9 @@ import pytest
 import yaml
 from workspace import Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CLUSTER
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
@@ -54,7 +54,7 @@ def stored(workspace: Workspace) -> Workspace:
     """The cluster is in the store, with a first machine on which kubeadm has been at work for an hour."""
     store = FileStore(str(workspace.store))
     manifest = read_cluster([str(workspace.folder / "clusters" / "prod.yaml")], "default", "prod")
-    cluster.apply_manifest(store, manifest)
+    stored_cluster.apply_manifest(store, manifest)
     store.modify(("infrastructure.cluster.x-k8s.io", "NspawnCluster"), "default", "prod", provisioned)
     store.modify(CLUSTER, "default", "prod", lambda each: each["spec"].update(controlPlaneEndpoint=ENDPOINT))
     reference = {"apiGroup": INFRASTRUCTURE, "kind": "NspawnMachine", "name": "prod-1"}
@@ -187,7 +187,7 @@ def test_remediate_leaves_other_clusters_alone(stored: Workspace) -> None:
     """One name, two clusters, no limit: only the cluster that has the machine is touched."""
     stored.manifest("second", replicas=1)
     manifest = read_cluster([str(stored.folder / "clusters" / "second.yaml")], "default", "second")
-    cluster.apply_manifest(FileStore(str(stored.store)), manifest)
+    stored_cluster.apply_manifest(FileStore(str(stored.store)), manifest)
     run = stored.playbook("remediate", "--check", "-e", "control_plane_machines=prod-1")
     assert "[default/second] none of the named machines (prod-1) is this cluster's" in run.text
     assert "[default/prod] machine prod-1 would be marked: remediate it" in run.text

@@ -17,7 +17,7 @@ import yaml
 from stored_cluster import stored_cluster
 from workspace import cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CLUSTER
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 MACHINES = ["m1", "m2", "m3"]

@@ -18,12 +18,14 @@ from tasks import Playbook
 from workspace import Run, Workspace, cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.kubeconfig import ensure_kubeconfig
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.secrets import ensure_certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster as cluster_records
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import (
+    cluster_objects,
+    machine_objects,
+    stored_cluster,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 NAME = "pool"
@@ -209,7 +211,7 @@ def begun(workspace: Workspace, manifest: str, domain: str, domains: t.Sequence[
     """Store a cluster whose first machine was begun in a failure domain, and return that machine's name."""
     path = workspace.write(NAME, manifest)
     store = FileStore(str(workspace.store))
-    cluster_records.apply_manifest(store, read_cluster([str(path)], "default", NAME))
+    stored_cluster.apply_manifest(store, read_cluster([str(path)], "default", NAME))
 
     def made(stored: dict[str, t.Any]) -> None:
         found = [{"name": each, "controlPlane": True} for each in domains]
@@ -217,13 +219,15 @@ def begun(workspace: Workspace, manifest: str, domain: str, domains: t.Sequence[
 
     store.modify(("infrastructure.cluster.x-k8s.io", "InventoryCluster"), "default", NAME, made)
     endpoint = {"host": "192.0.2.10", "port": 6443}
-    store.modify(CLUSTER, "default", NAME, lambda stored: stored["spec"].update(controlPlaneEndpoint=endpoint))
-    objects = ClusterObjects.read(store, "default", NAME)
+    store.modify(
+        cluster_objects.CLUSTER, "default", NAME, lambda stored: stored["spec"].update(controlPlaneEndpoint=endpoint)
+    )
+    objects = cluster_objects.ClusterObjects.read(store, "default", NAME)
     assert objects is not None and objects.control_plane is not None
     now = now_rfc3339()
     ensure_certificates(store, objects.cluster, objects.control_plane, now, False)
     ensure_kubeconfig(store, objects.cluster, objects.control_plane, endpoint, now)
-    return machine.create_machine(objects, "init", None, domain)
+    return machine_objects.create_machine(objects, "init", None, domain)
 
 
 def test_a_group_that_the_operator_does_not_permit(workspace: Workspace) -> None:

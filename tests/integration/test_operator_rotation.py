@@ -213,7 +213,7 @@ def test_everything_is_replaced_though_the_run_is_killed_again_and_again(operato
     # The old certificate with the new trust: it is the client that is refused.
     refused = old.replace(_field(old, "certificate-authority-data"), _field(new, "certificate-authority-data"))
     assert operator.get(refused) == 401
-    assert Credentials.of(new).authorities.strip() == operator.action_text(f"{PKI}/ca.crt").strip()
+    assert Credentials.of(new).authorities.strip() == operator.text(f"{PKI}/ca.crt").strip()
     held = {each["metadata"]["name"] for each in operator.store.list(secrets.SECRET, "default", {})}
     assert held == {f"prod-{each}" for each in (*PURPOSES, "kubeconfig")}
     info = json.loads(operator.node.kubectl("-n", "kube-public", "get", "configmap", "cluster-info", "-o", "json"))

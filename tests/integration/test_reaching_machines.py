@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sshd import Sshd, find_base
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
 
 CALL = Path(__file__).resolve().parents[1] / "support" / "one_call.py"
 NO_CHECK = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
@@ -94,7 +94,7 @@ def test_the_reason_is_sshs_own(sshd: Sshd, tmp_path: Path) -> None:
 def test_the_machine_refuses_a_number_below_the_highest_that_it_has_seen(sshd: Sshd, tmp_path: Path) -> None:
     """The modules themselves, with the locks of two stores: an observation raises its lock's number, a step is refused."""
     one, other = tmp_path / "one", tmp_path / "other"
-    in_files.leave_number(str(other), "default", "prod", 40)
+    file_lock.leave_number(str(other), "default", "prod", 40)
     file = {"path": "/etc/kubernetes/x", "content": "x"}
 
     def run(store: Path, module: str, arguments: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:

@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
 
 BOUND_SECONDS = 20
 
@@ -84,9 +84,9 @@ def wait_for_count(folder: str, number: int, more_than: int) -> None:
         select.select([], [], [], 0.05)
 
 
-def as_run(run: subprocess.Popen[bytes], **changes: t.Any) -> in_files.Holder:
+def as_run(run: subprocess.Popen[bytes], **changes: t.Any) -> file_lock.Holder:
     """Describe another process as the run that takes the lock."""
-    return replace(in_files.this_holder(identity.identify(run.pid)), **changes)
+    return replace(file_lock.this_holder(identity.identify(run.pid)), **changes)
 
 
 def in_process_namespace(command: t.Sequence[str]) -> list[str]:
@@ -106,10 +106,10 @@ def gone() -> identity.Process:
     return found
 
 
-def elsewhere(run_process: identity.Process, **changes: t.Any) -> in_files.Holder:
+def elsewhere(run_process: identity.Process, **changes: t.Any) -> file_lock.Holder:
     """Describe a process as a run on another machine."""
     return replace(
-        in_files.this_holder(run_process),
+        file_lock.this_holder(run_process),
         boot_id="another boot",
         host="ctrl2",
         user="bob",

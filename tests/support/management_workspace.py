@@ -22,7 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubern
     KubernetesStore,
     kind_path,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import LeaseLocks
 
 if t.TYPE_CHECKING:
     import pytest

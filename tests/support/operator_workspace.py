@@ -14,8 +14,8 @@ from pathlib import Path
 import yaml
 from acme_workspace import ROLE, AcmeWorkspace
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster import apply_manifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.stored_cluster import apply_manifest
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 NAME = "prod"

@@ -15,7 +15,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.machine_removal import Removal
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CONTROL_PLANE,
     MACHINE,
     ClusterObjects,

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Specs of control planes that the rules over several fields (``crds/rules.py``) refuse or admit, whatever evaluates the rules."""
+"""Specs of control planes that the rules over several fields (``crds/webhook_rules.py``) refuse or admit, whatever evaluates the rules."""
 
 from __future__ import annotations
 

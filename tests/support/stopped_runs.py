@@ -12,7 +12,7 @@ from pathlib import Path
 from killed_runs import Begun, KilledRuns
 from workspace import Run, Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
 
 LOST = "does not hold the lock of cluster default/{cluster} any more"
 # For how long a lock that is taken over must have stood still.
@@ -84,4 +84,4 @@ def take_over_files(store: Path, cluster: str) -> None:
     for path in (store / "default" / "locks" / cluster).glob("*.json"):
         if path.stem.isdigit():
             path.write_text(json.dumps({**json.loads(path.read_text()), "pid_namespace": "pid:[1]"}))
-    in_files.release(in_files.acquire(str(store), "default", cluster, observe_seconds=SECONDS))
+    file_lock.release(file_lock.acquire(str(store), "default", cluster, observe_seconds=SECONDS))

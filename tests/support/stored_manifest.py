@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError, Violation
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CONTROL_PLANE
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "manifests"
@@ -51,7 +51,7 @@ class Kept:
         """Bring the documents into the store."""
         self.file.write_text(yaml.safe_dump_all(documents or self.documents, sort_keys=False), encoding="utf-8")
         manifest = read_cluster([str(self.file)], "default", "my-cluster")
-        return cluster.apply_manifest(self.store, manifest)
+        return stored_cluster.apply_manifest(self.store, manifest)
 
     def refused(self) -> dict[str, Violation]:
         """The violations by path; the store must be as it was."""

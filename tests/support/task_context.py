@@ -19,7 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator imp
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import ClusterFacts
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import registry as operator_commands
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.context import TaskContext
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import Object
 
 # (Node, module, arguments) -> the module's result; None: the node is not reached.
 Node = t.Callable[[str, str, Object], t.Optional[Object]]

@@ -63,7 +63,7 @@ AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
                 "file/store": "objects",
                 "journal": "journal",
                 "kubernetes/applied": "applied",
-                "view": "view",
+                "read_once": "read_once",
             }.items()
         },
         ["plugin_utils/store/file"],
@@ -75,7 +75,7 @@ AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
                 f"plugin_utils/store/lock/{file}.py": f"test_{test}.py"
                 for file, test in {
                     "any_store": "holding",
-                    "in_files": "holding",
+                    "file_lock": "holding",
                     "marks": "marks",
                     "start_renewer": "renewal",
                 }.items()

@@ -14,7 +14,7 @@ from ...module_utils.common.bounded_yaml import read_json
 from ...module_utils.common.errors import ManifestError
 from ...module_utils.common.kubernetes_versions import read_version
 from ..kubeadm.configuration import any_form
-from ..observe import beside
+from ..observe import additional_facts
 from ..observe.parse import parse
 from ..pki import certificates
 from ..pki.certificates import PkiError
@@ -76,7 +76,7 @@ def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Opt
     The problem is why it is no host of a control plane.
     """
     raw = result.get("observation")
-    workload = {**parse(raw, name), **beside.facts(raw), "apiServer": _own_address(raw)}
+    workload = {**parse(raw, name), **additional_facts.facts(raw), "apiServer": _own_address(raw)}
     if "kube-apiserver" not in (workload["machine"].get("staticPodManifests") or ()):
         text = "it carries no control plane (no static pod of kube-apiserver)"
         fix = "Name the cluster's control plane hosts only; workers stay as they are."

@@ -10,7 +10,7 @@ import typing as t
 from ...module_utils.common import kubernetes_facts
 from ..objects import kinds
 from ..objects.equivalence import ABSENT, canonical, cluster_values
-from ..objects.manifest.cluster import ClusterManifest
+from ..objects.manifest.reader import ClusterManifest
 from .evidence import Host, Problem
 
 Object = dict[str, t.Any]

@@ -15,15 +15,22 @@ import uuid
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer, Machine
 from ..objects import kinds, origin
-from ..objects.manifest.cluster import ClusterManifest
+from ..objects.manifest.reader import ClusterManifest
 from ..pki import secrets
 from ..pki.certificates import PkiError, ca_cert_hash
 from ..pki.kubeconfig import ensure_kubeconfig
 from ..providers.inventory_pool import CLAIMED, CLAIMING
-from ..records import cluster as cluster_records
-from ..records import machine as machine_objects
-from ..records.objects import BOOTSTRAP_STARTED_ANNOTATION, CLUSTER, CONTROL_PLANE, ClusterObjects, Object, kind_of
-from ..records.status import annotate
+from ..records import machine_objects as machine_objects
+from ..records import stored_cluster
+from ..records.cluster_objects import (
+    BOOTSTRAP_STARTED_ANNOTATION,
+    CLUSTER,
+    CONTROL_PLANE,
+    ClusterObjects,
+    Object,
+    kind_of,
+)
+from ..records.status_writer import annotate
 from ..store.base import Store, kind_ref_of
 from ..store.overlay import OverlayStore
 from . import evidence
@@ -104,7 +111,7 @@ class Writer:
 
     def write(self, failure_domains: t.Mapping[str, str]) -> None:
         """Write everything; ``failure_domains`` are by the host's name."""
-        self.changes += cluster_records.apply_manifest(self._store, self._manifest)
+        self.changes += stored_cluster.apply_manifest(self._store, self._manifest)
         self._infrastructure(sorted(set(failure_domains.values())))
         objects = self.objects()
         self._initialized(objects)

@@ -25,7 +25,7 @@ from ...module_utils.etcd.snapshot.transfer import PIECE_BYTES, digest, pack, un
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Machine
 from ..observe.observation import Caller
-from ..records.objects import ClusterObjects
+from ..records.cluster_objects import ClusterObjects
 
 MODULE = "etcd_snapshot_file"
 # Twice what etcd's own documentation calls the largest database.

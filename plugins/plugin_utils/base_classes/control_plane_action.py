@@ -28,7 +28,7 @@ from ..calls.screen import Screen
 from ..processes import failpoints
 from ..processes.key_file import KeyFile
 from ..providers import inventory_pool
-from ..records.objects import ClusterObjects
+from ..records.cluster_objects import ClusterObjects
 from ..store import opening
 from ..store.base import Store, StoreError
 from ..store.file.store import Cipher

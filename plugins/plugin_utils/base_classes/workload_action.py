@@ -19,7 +19,7 @@ from ..calls.machine_connection import Answer
 from ..decision.snapshot.json_shape import Boolean, Path, Sequence, Shape, Struct, Table, Text, written
 from ..filters.kubeadm import plain
 from ..processes.failpoints import around
-from ..records.objects import ClusterObjects
+from ..records.cluster_objects import ClusterObjects
 from ..store.opening import STORE_SPEC
 from ..workload.writes import Objects, Plan, WorkloadError
 from .control_plane_action import ControlPlaneAction

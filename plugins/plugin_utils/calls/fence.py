@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..store.lock import in_files
+from ..store.lock import file_lock
 from ..store.lock.any_store import Locks
 
 # Modules that refuse a run whose number is smaller than another's: all that take the option fencing.
@@ -106,7 +106,7 @@ class Fence:
             # It was raised by a task before this one.
             return True
         if highest > HIGHEST:
-            raise in_files.LockError(
+            raise file_lock.LockError(
                 "a machine has seen a fencing number that no run can have had",
                 f"fencing number {self.number}, seen {highest}",
                 "with the next one the cluster's lock could not be taken any more",
@@ -117,7 +117,7 @@ class Fence:
             self.number = self._locks.raise_above(*self._at, highest).fencing
             return True
         namespace, cluster = self._at
-        raise in_files.LockError(
+        raise file_lock.LockError(
             f"another run took over cluster {namespace}/{cluster} since it was observed, and not by this store's lock",
             f"fencing number {self.number}, newest {highest}",
             "two stores have this cluster, each with a lock of its own (a copy, a restored backup), and what was decided on may not hold any more",

@@ -20,7 +20,7 @@ from typing import Any, Optional
 from ..documents.schema import MapOf
 from ..objects import actions as operator
 from ..objects import kinds, machine_health_check, structures
-from . import names, rules, status_schema
+from . import crd_names, status_schema, webhook_rules
 from .structural_schema import open_schema_of, schema_of
 
 Object = dict[str, Any]
@@ -265,10 +265,10 @@ def definition(kind: Kind, minor: int = 0) -> Object:
 
     Args:
         kind: one of ``KINDS``, or of ``infrastructure_kinds``.
-        minor: the API server's minor version, which says what rules it can evaluate (``rules.py``); 0 where it isn't known.
+        minor: the API server's minor version, which says what rules it can evaluate (``webhook_rules.py``); 0 where it isn't known.
     """
     group, version = group_of(kind.name), version_of(kind.name)
-    plural = names.plural(kind.name)
+    plural = crd_names.plural(kind.name)
     served: Object = {
         "name": version,
         "served": True,
@@ -300,7 +300,7 @@ def definition(kind: Kind, minor: int = 0) -> Object:
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {
-            "name": names.crd_name(group, kind.name),
+            "name": crd_names.crd_name(group, kind.name),
             "labels": labels,
             "annotations": {REVISION: str(REVISION_NUMBER)},
         },
@@ -321,7 +321,7 @@ def _schema(kind: Kind, minor: int) -> Object:
         # Of what nobody has anything in any more, API servers of Kubernetes 1.20 make null.
         for field in (gates, described["properties"]["deletion"]):
             field["nullable"] = True
-    spec = rules.with_rules(kind.name, described, minor)
+    spec = webhook_rules.with_rules(kind.name, described, minor)
     properties: Object = {
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},

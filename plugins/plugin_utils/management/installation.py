@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from ..crds import definitions, names
+from ..crds import crd_names, definitions
 from ..store import base
 from ..store.kubernetes.requests import FIELD_MANAGER, KubernetesApi
 from . import recognition, roles
@@ -197,7 +197,7 @@ def _path(obj: Mapping[str, Any]) -> str:
     if kind == "Namespace":
         return f"/api/v1/namespaces/{name(obj)}"
     namespace = obj["metadata"].get("namespace")
-    return f"{_RBAC}/{f'namespaces/{namespace}/' if namespace else ''}{names.plural(kind)}/{name(obj)}"
+    return f"{_RBAC}/{f'namespaces/{namespace}/' if namespace else ''}{crd_names.plural(kind)}/{name(obj)}"
 
 
 def _wait_served(api: KubernetesApi, change: Change) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...module_utils.common.errors import SECRET_KEYS
-from ..crds import definitions, names
+from ..crds import crd_names, definitions
 from ..documents.schema import MapOf, Refused
 from ..objects import actions as operator
 from ..objects import kinds
@@ -161,7 +161,7 @@ def _rules(found: Sequence[definitions.Kind], verbs: Sequence[str], subresource:
     """Return one rule for each API group."""
     resources: dict[str, list[str]] = {}
     for kind in found:
-        resource = names.plural(kind.name) + (f"/{subresource}" if subresource else "")
+        resource = crd_names.plural(kind.name) + (f"/{subresource}" if subresource else "")
         resources.setdefault(definitions.group_of(kind.name), []).append(resource)
     return [
         {"apiGroups": [group], "resources": sorted(named), "verbs": sorted(verbs)}

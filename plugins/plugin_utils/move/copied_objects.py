@@ -12,7 +12,7 @@ import copy
 import typing as t
 
 from ..objects import origin
-from ..records.objects import CLUSTER, SECRET, Object, delete_finally
+from ..records.cluster_objects import CLUSTER, SECRET, Object, delete_finally
 from ..store.base import Store, StoreError, describe
 from ..store.kubernetes import applied
 from ..store.kubernetes.store import as_kept

@@ -12,7 +12,7 @@ import typing as t
 
 from ..decision.removal import whole_control_plane
 from ..decision.snapshot.typed_snapshot import condition_of
-from ..records.objects import CLUSTER, CONTROL_PLANE, Object
+from ..records.cluster_objects import CLUSTER, CONTROL_PLANE, Object
 from ..store import opening
 from ..store.base import Store
 from .graph import Graph, key_of

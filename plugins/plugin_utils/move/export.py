@@ -17,12 +17,12 @@ import typing as t
 from ..calls.failure import ControlPlaneFailure
 from ..calls.fence import Fence
 from ..objects import origin
-from ..records.objects import CLUSTER
+from ..records.cluster_objects import CLUSTER
 from ..store import opening
 from ..store.base import Store
 from ..store.file import disk
 from ..store.file.store import Cipher, FileStore
-from ..store.lock import in_files, marks
+from ..store.lock import file_lock, marks
 from ..store.lock.any_store import FileLocks
 from . import deletion_marks
 from .copied_objects import Copies
@@ -134,8 +134,8 @@ class Export:
         ):
             raise self._worked_on(f"{namespace}/{cluster}")
         try:
-            in_files.leave_number(self.directory, namespace, cluster, fencing or 0)
-        except in_files.Held as held:
+            file_lock.leave_number(self.directory, namespace, cluster, fencing or 0)
+        except file_lock.Held as held:
             raise self._worked_on(f"{namespace}/{cluster}") from held
         if mark is None or mark.state != marks.EXPORT:
             self._locks.set_mark(namespace, cluster, marks.Mark(marks.EXPORT, "", where))

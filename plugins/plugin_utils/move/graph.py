@@ -12,8 +12,8 @@ import typing as t
 
 from ..crds import definitions
 from ..objects import kinds
-from ..records import health_checks
-from ..records.objects import (
+from ..records import stored_health_checks
+from ..records.cluster_objects import (
     CLUSTER,
     CLUSTER_LABEL,
     CONTROL_PLANE,
@@ -77,7 +77,7 @@ class Graph:
         for kind_ref in dict.fromkeys(listed):
             for each in self._store.list(kind_ref, self.namespace, {CLUSTER_LABEL: self.cluster}):
                 self._add(each)
-        for each in self._store.list(health_checks.HEALTH_CHECK, self.namespace):
+        for each in self._store.list(stored_health_checks.HEALTH_CHECK, self.namespace):
             if (each.get("spec") or {}).get("clusterName") == self.cluster:
                 self._add(each)
         for purpose in _PURPOSES:

@@ -15,7 +15,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..calls.failure import ControlPlaneFailure
-from ..records.objects import CLUSTER, Object
+from ..records.cluster_objects import CLUSTER, Object
 from ..store.base import Store
 from ..store.kubernetes.requests import ApiUnavailable
 from ..store.lock import marks

@@ -18,7 +18,7 @@ from typing import Any, Callable, Optional
 
 from ...module_utils.common import kubernetes_facts, settings
 from ...module_utils.common.errors import ManifestError, Violation, child, item
-from ..kubeadm.configuration import render, yaml_text
+from ..kubeadm.configuration import render, yaml_documents
 from .validate.control_plane import writable_cluster
 from .validate.kubeadm_config_spec import COMPONENT_CONFIGS, ENCODINGS, decode_content, machine_text
 
@@ -246,7 +246,7 @@ def _data(
     return {
         "kind": kind,
         "kubeadmVersion": version,
-        "config": yaml_text.documents_text(rendered.documents),
+        "config": yaml_documents.documents_text(rendered.documents),
         "kubeadmArgs": arguments,
         "files": files,
         "users": [_user(user, machine, resolve_secret) for user in spec.get("users") or []],

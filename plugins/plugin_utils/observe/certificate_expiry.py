@@ -14,7 +14,7 @@ import typing as t
 
 from ..decision.snapshot.typed_snapshot import MachineView, read_snapshot
 from ..objects import kinds
-from ..records.objects import KUBEADM_CONFIG, ClusterObjects, Object
+from ..records.cluster_objects import KUBEADM_CONFIG, ClusterObjects, Object
 from .observation import Caller
 from .parse import machine_facts
 

@@ -25,10 +25,10 @@ from ..objects import origin
 from ..objects.conditions import is_true
 from ..pki.secrets import certificate_facts
 from ..records.actions_under_way import unfinished_rotation
-from ..records.objects import CLUSTER_LABEL, ClusterObjects, Object
+from ..records.cluster_objects import CLUSTER_LABEL, ClusterObjects, Object
 from ..store import opening
 from ..store.journal import Journal
-from . import beside
+from . import additional_facts
 from .maintenance_window import maintenance
 from .parse import described_node, machine_facts, parse
 from .readiness_gates import Gates
@@ -81,7 +81,7 @@ def observe(
     wanted = workload.pop("wanted", None)
     found = (wanted or [])[len(gates.wanted()) :][: len(left)]
     workload["leftBehind"] = [described_node(each["object"]) for each in found if each.get("object")]
-    workload["staticPodDrift"] = beside.drift(objects, workload.pop("staticPodFlags", None))
+    workload["staticPodDrift"] = additional_facts.drift(objects, workload.pop("staticPodFlags", None))
     if answered:
         workload["clockSkewSeconds"] = seconds_between(answered, now_rfc3339())
     return {
@@ -241,7 +241,7 @@ def _workload(
         return answer, "; ".join(why)
 
     found["witnesses"] = witnesses(objects, found, ask)
-    for name in beside.perhaps_ended(objects, found, now) if found.get("reachable") else ():
+    for name in additional_facts.perhaps_ended(objects, found, now) if found.get("reachable") else ():
         if name not in ends:
             ask(name, False)
     found["machineCertificates"] = ends
@@ -315,7 +315,7 @@ def _parsed(objects: ClusterObjects, name: str, answer: Answer, failures: list[s
         failures.append(f"{name}: {answer.message}")
         return None
     raw = answer.result["observation"]
-    return {**parse(raw, name), **beside.facts(raw, beside.wanted_endpoints(objects))}
+    return {**parse(raw, name), **additional_facts.facts(raw, additional_facts.wanted_endpoints(objects))}
 
 
 def unreachable(message: str, endpoint: t.Optional[Object] = None) -> Object:

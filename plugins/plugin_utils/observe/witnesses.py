@@ -13,7 +13,7 @@ import typing as t
 from ...module_utils.common.quorum import member_states
 from ...module_utils.common.values import condition_of
 from ..objects.conditions import HEALTH_CHECK_SUCCEEDED
-from ..records.objects import ClusterObjects, Object
+from ..records.cluster_objects import ClusterObjects, Object
 
 # How many machines are tried, at most, until one answers: each that is dead costs a connection's timeout.
 MOST_ASKED = 3

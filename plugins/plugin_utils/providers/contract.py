@@ -10,7 +10,7 @@ import typing as t
 from ..calls.failure import ControlPlaneFailure
 from ..decision.removal import hooks
 from ..objects import kinds
-from ..records.objects import ClusterObjects, Object
+from ..records.cluster_objects import ClusterObjects, Object
 
 
 def provider_role(kind: str, providers: t.Mapping[str, str]) -> str:

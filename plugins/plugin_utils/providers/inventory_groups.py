@@ -19,7 +19,7 @@ from ..calls.machine_connection import CLUSTERS_GROUP
 from ..documents.names import is_dns_subdomain
 from ..objects import kinds, label_selector
 from ..objects.conditions import COMPONENT_CONDITIONS, ETCD_CONDITIONS, HEALTH_CHECK_SUCCEEDED
-from ..records.objects import ClusterObjects, Object
+from ..records.cluster_objects import ClusterObjects, Object
 from ..store import opening
 from .contract import first_address
 

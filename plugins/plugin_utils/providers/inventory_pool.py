@@ -22,7 +22,7 @@ from ..objects import kinds
 from ..objects.bootstrap_data import image_facts
 from ..objects.validate.control_plane import managed_etcd
 from ..objects.validate.inventory import variable_problem
-from ..records.objects import ClusterObjects
+from ..records.cluster_objects import ClusterObjects
 from ..store.base import Store, StoreError
 
 Object = dict[str, t.Any]

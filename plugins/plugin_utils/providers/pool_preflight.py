@@ -18,8 +18,8 @@ from ..decision.creation.existing_hosts import HOST_POOL_INVALID, hosts_needed
 from ..decision.outcome import Context
 from ..decision.snapshot.typed_snapshot import read_snapshot
 from ..objects import kinds
-from ..observe import external_etcd
-from ..records.objects import ClusterObjects, Object
+from ..observe import external_etcd_preflight
+from ..records.cluster_objects import ClusterObjects, Object
 from . import inventory_pool
 from .inventory_pool import Pool, PoolError
 
@@ -220,4 +220,4 @@ def _external_etcd(objects: ClusterObjects, run: Survey) -> t.Optional[Object]:
     def ask(module: str, call: dict[str, t.Any]) -> Answer:
         return run.ask(_machine(host), module, call)
 
-    return external_etcd.obstacle(objects, ask, f"host {host}")
+    return external_etcd_preflight.obstacle(objects, ask, f"host {host}")

@@ -12,14 +12,14 @@ from ..calls.failure import ControlPlaneFailure
 from ..decision import terms
 from ..decision.decide import decide
 from ..decision.removal import whole_control_plane
-from ..objects.manifest.cluster import ClusterManifest
-from ..records import cluster, stored_wishes
+from ..objects.manifest.reader import ClusterManifest
+from ..records import stored_cluster, stored_desired_state
+from ..records.cluster_objects import CLUSTER, ClusterObjects
 from ..records.journal_entries import close_intents
-from ..records.objects import CLUSTER, ClusterObjects
 from ..store import opening
 from ..store.base import Store, StoreError
 from ..store.overlay import OverlayStore
-from . import deleted_machines, plan_files, planning
+from . import deleted_machines, plan_and_reconcile, plan_files
 from .foreseeing import ForeseeingAction
 
 MANIFEST_SPEC: dict[str, t.Any] = {
@@ -58,9 +58,9 @@ class ApplyingAction(ForeseeingAction):
                 self._check_plan(store, manifest, arguments)
             if not self.check_mode and store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
                 self._refuse_new(store, manifest, arguments)
-            warnings = cluster.update_warnings(store, manifest)
+            warnings = stored_cluster.update_warnings(store, manifest)
             try:
-                changes = cluster.apply_manifest(store, manifest)
+                changes = stored_cluster.apply_manifest(store, manifest)
             except StoreError:
                 self.note("store objects of the manifest, not all of them")
                 raise
@@ -78,14 +78,14 @@ class ApplyingAction(ForeseeingAction):
                 "msg": f"there is no Cluster {arguments['cluster']} in the store",
             }
         objects = self.open_objects(arguments, store)
-        if arguments["infrastructure_deleted"] or cluster.is_last_record(objects):
-            deleted = cluster.delete_marked(objects)
+        if arguments["infrastructure_deleted"] or stored_cluster.is_last_record(objects):
+            deleted = stored_cluster.delete_marked(objects)
             for change in deleted:
                 self.note(change)
             self._close_last_step(arguments)
             return {"changed": bool(deleted), "changes": deleted, "exists": False}
         self._refuse_to_delete_itself(objects)
-        changes = cluster.mark_deleting(objects, arguments["ignore_worker_nodes"])
+        changes = stored_cluster.mark_deleting(objects, arguments["ignore_worker_nodes"])
         for change in changes:
             self.note(change)
         return {"changed": bool(changes), "changes": changes, "exists": True}
@@ -114,7 +114,7 @@ class ApplyingAction(ForeseeingAction):
         They are what a manifest would be.
         """
         store = self.open_store(arguments)
-        changes = stored_wishes.settle_in_api(store, arguments)
+        changes = stored_desired_state.settle_in_api(store, arguments)
         if changes is None:
             raise ControlPlaneFailure(
                 f"no manifest names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was done. "
@@ -142,6 +142,6 @@ class ApplyingAction(ForeseeingAction):
         """Fail before storing anything where the plan is of another manifest."""
         document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
         as_if = OverlayStore(store if opening.exists(arguments["store"]) else None, now_rfc3339())
-        cluster.apply_manifest(as_if, manifest)
-        parts = planning.wanted_parts(self.open_objects(arguments, as_if))
-        planning.check_spec(document, parts, arguments["plan_file"])
+        stored_cluster.apply_manifest(as_if, manifest)
+        parts = plan_and_reconcile.wanted_parts(self.open_objects(arguments, as_if))
+        plan_and_reconcile.check_spec(document, parts, arguments["plan_file"])

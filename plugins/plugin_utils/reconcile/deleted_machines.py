@@ -18,8 +18,7 @@ from ...module_utils.common.values import now_rfc3339
 from ..calls.failure import ControlPlaneFailure
 from ..objects import kinds
 from ..providers.contract import is_provisioned
-from ..records.machine import INFRASTRUCTURE_VERSION, machine_metadata, machine_object
-from ..records.objects import (
+from ..records.cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
     BOOTSTRAP_TOKEN_ANNOTATION,
     CLUSTER,
@@ -33,6 +32,7 @@ from ..records.objects import (
     follow_infrastructure,
     machine_kind_of_template,
 )
+from ..records.machine_objects import INFRASTRUCTURE_VERSION, machine_metadata, machine_object
 from ..records.propagation import give_new
 from ..store import opening
 

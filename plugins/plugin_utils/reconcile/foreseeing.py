@@ -14,15 +14,15 @@ from ...module_utils.common.values import now_rfc3339
 from ..base_classes.control_plane_action import ControlPlaneAction
 from ..calls.failure import ControlPlaneFailure
 from ..decision.snapshot.typed_snapshot import check_snapshot
-from ..objects.manifest.cluster import ClusterManifest, read_cluster
+from ..objects.manifest.reader import ClusterManifest, read_cluster
 from ..observe.observation import observe
-from ..records import cluster, stored_wishes
-from ..records.objects import CLUSTER, ClusterObjects, Object
+from ..records import stored_cluster, stored_desired_state
+from ..records.cluster_objects import CLUSTER, ClusterObjects, Object
 from ..store import opening
 from ..store.base import Store
 from ..store.overlay import OverlayStore
-from . import deleted_machines, planning
-from .beforehand import look_beforehand
+from . import deleted_machines, plan_and_reconcile
+from .creation_preflight import look_beforehand
 
 
 class ForeseeingAction(ControlPlaneAction):
@@ -54,7 +54,7 @@ class ForeseeingAction(ControlPlaneAction):
             self.refuse_beforehand(arguments)
         changes: t.Optional[list[str]]
         if arguments["manifests"]:
-            changes = cluster.apply_manifest(store, self.manifest(arguments))
+            changes = stored_cluster.apply_manifest(store, self.manifest(arguments))
         elif not known:
             raise ControlPlaneFailure(
                 f"neither a manifest nor the store names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was planned. "
@@ -62,8 +62,8 @@ class ForeseeingAction(ControlPlaneAction):
             )
         else:
             # Reconcile begins with this, and ends there where the objects can't be.
-            changes = stored_wishes.settle_in_api(store, arguments)
-        in_place = [change for change in changes or () if cluster.IN_PLACE in change]
+            changes = stored_desired_state.settle_in_api(store, arguments)
+        in_place = [change for change in changes or () if stored_cluster.IN_PLACE in change]
         objects = self.open_objects(arguments, store)
         in_place += deleted_machines.restore(objects)
         for change in in_place:
@@ -76,7 +76,7 @@ class ForeseeingAction(ControlPlaneAction):
         Its manifest is taken as stored.
         """
         as_if = OverlayStore(store, now_rfc3339())
-        cluster.apply_manifest(as_if, manifest)
+        stored_cluster.apply_manifest(as_if, manifest)
         return self.observed_beforehand(arguments, self.open_objects(arguments, as_if))
 
     def observed_beforehand(
@@ -93,7 +93,7 @@ class ForeseeingAction(ControlPlaneAction):
         """
         caller = self.machine_caller(arguments, objects)
         snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
-        planning.refuse_contradictions(check_snapshot(snapshot))
+        plan_and_reconcile.refuse_contradictions(check_snapshot(snapshot))
         look_beforehand(self, arguments, objects, caller, snapshot, whole, every)
         return snapshot
 

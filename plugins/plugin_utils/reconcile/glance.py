@@ -27,17 +27,17 @@ from ..decision.decide import decide
 from ..decision.remediation import unhealthy_machines
 from ..decision.removal.left_behind import LEFT_BEHIND
 from ..decision.snapshot.typed_snapshot import check_snapshot
-from ..objects.manifest.cluster import read_cluster
+from ..objects.manifest.reader import read_cluster
 from ..observe import certificate_expiry
 from ..observe.observation import observe
-from ..records import cluster, health_checks, stored_wishes
-from ..records.objects import ClusterObjects, Object
-from ..records.status import write_status
+from ..records import stored_cluster, stored_desired_state, stored_health_checks
+from ..records.cluster_objects import ClusterObjects, Object
+from ..records.status_writer import write_status
 from ..store import opening
 from ..store.base import Conflict, Store
 from ..store.overlay import OverlayStore
-from ..store.view import OF_NAMESPACE
-from . import deleted_machines, join_tokens, node_labels, planning
+from ..store.read_once import OF_NAMESPACE
+from . import deleted_machines, join_tokens, node_labels, plan_and_reconcile
 from .foreseeing import ForeseeingAction
 from .one_pass import Seen, is_settled, was_settled
 
@@ -46,8 +46,8 @@ SPEC: dict[str, t.Any] = {
     **CLUSTER_SPEC,
     "manifests": {"type": "list", "elements": "path", "default": []},
     "providers": {"type": "dict", "default": {}},
-    "replace": planning.POLICY_SPEC,
-    "consent": planning.CONSENT_SPEC,
+    "replace": plan_and_reconcile.POLICY_SPEC,
+    "consent": plan_and_reconcile.CONSENT_SPEC,
 }
 # Which entry point of the role a playbook runs.
 ENTRY_POINTS = {"reconcile": "main", "plan": "plan", "status": "status", "health_check": "health_check"}
@@ -178,11 +178,11 @@ class Glance(ForeseeingAction):
             manifest = read_cluster(
                 arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
             )
-            if manifest.warnings or cluster.update_warnings(store, manifest):
+            if manifest.warnings or stored_cluster.update_warnings(store, manifest):
                 return None
-            changes: t.Optional[list[str]] = cluster.apply_manifest(store, manifest)
+            changes: t.Optional[list[str]] = stored_cluster.apply_manifest(store, manifest)
         else:
-            changes = stored_wishes.settle_in_api(store, arguments)
+            changes = stored_desired_state.settle_in_api(store, arguments)
         if changes or changes is None:
             return None
         objects = self.open_objects(arguments, store)
@@ -196,7 +196,7 @@ class Glance(ForeseeingAction):
             return None
         caller = self.machine_caller(arguments, objects)
         snapshot = observe(objects, caller, now_rfc3339(), policy=policy, settle=False, detached=False)
-        planning.refuse_contradictions(check_snapshot(snapshot))
+        plan_and_reconcile.refuse_contradictions(check_snapshot(snapshot))
         certificate_expiry.record_expiry(objects, caller, snapshot)
         decision = decide(snapshot)
         said = {each["reason"] for each in decision["reasons"]}
@@ -224,7 +224,7 @@ class Glance(ForeseeingAction):
     def _reconcile(self, arguments: dict[str, t.Any]) -> str:
         store = self.open_store(arguments)
         objects = self._wanted(arguments, store)
-        seen = self._seen(arguments, objects, planning.policy(arguments, approved=False)) if objects else None
+        seen = self._seen(arguments, objects, plan_and_reconcile.policy(arguments, approved=False)) if objects else None
         if seen is None or node_labels.differing(seen.objects, seen.snapshot) or join_tokens.used(seen.objects):
             return ""
         write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=False)
@@ -232,7 +232,7 @@ class Glance(ForeseeingAction):
 
     def _plan(self, arguments: dict[str, t.Any]) -> str:
         objects = self._wanted(arguments, self.open_store(arguments))
-        seen = self._seen(arguments, objects, planning.policy(arguments, approved=False)) if objects else None
+        seen = self._seen(arguments, objects, plan_and_reconcile.policy(arguments, approved=False)) if objects else None
         return _line(seen) if seen else ""
 
     def _status(self, arguments: dict[str, t.Any]) -> str:
@@ -244,7 +244,7 @@ class Glance(ForeseeingAction):
         seen = self._seen(arguments, self.open_objects(arguments, store))
         if seen is None:
             return ""
-        found = health_checks.check_health(seen.objects, seen.snapshot)
+        found = stored_health_checks.check_health(seen.objects, seen.snapshot)
         well = all(each.finding.state == unhealthy_machines.HEALTHY for each in found.verdicts.values())
         told = any(each.skipped or not each.findings for each in found.results)
         if not well or told or not self._is_written(arguments, store):

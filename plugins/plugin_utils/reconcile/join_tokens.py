@@ -14,7 +14,7 @@ from ...module_utils.common.redact import redact
 from ...module_utils.workload_api import bootstrap_token
 from ..calls.failure import ControlPlaneFailure
 from ..observe.observation import Caller
-from ..records.objects import BOOTSTRAP_TOKEN_ANNOTATION, KUBEADM_CONFIG, ClusterObjects, Object
+from ..records.cluster_objects import BOOTSTRAP_TOKEN_ANNOTATION, KUBEADM_CONFIG, ClusterObjects, Object
 
 # Before cluster-info is signed with the token, kubeadm join would only ask for that every five seconds. Whoever is to sign it may first
 # have to be elected: that takes up to 17 s where the controller manager that led is gone.

@@ -24,7 +24,7 @@ from ..decision.removal import hooks
 from ..objects import advice, kinds
 from ..objects.conditions import is_true, set_condition
 from ..observe.observation import Caller
-from ..records.objects import MACHINE, ClusterObjects, Object, delete_finally
+from ..records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
 from ..store.base import kind_ref_of
 
 

@@ -17,7 +17,7 @@ import typing as t
 
 from ..calls.machine_connection import Answer
 from ..observe.observation import Caller
-from ..records.objects import ClusterObjects, Object
+from ..records.cluster_objects import ClusterObjects, Object
 
 ROLE_PREFIX = "node-role.kubernetes.io/"
 RESTRICTION_DOMAIN = "node-restriction.kubernetes.io"

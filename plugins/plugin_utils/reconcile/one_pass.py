@@ -15,10 +15,10 @@ from ..calls.machine_connection import MachineCaller
 from ..decision import terms
 from ..decision.conditions.control_plane import settled
 from ..decision.plan.follow import fixed_name, names_ahead
-from ..records.objects import ClusterObjects, Object
+from ..records.cluster_objects import ClusterObjects, Object
 from ..store.base import Store
 from ..store.journal import Journal
-from . import planning
+from . import plan_and_reconcile
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Pass:
     arguments: dict[str, t.Any]
     store: Store
     journal: Journal
-    plan: t.Optional[planning.FollowedPlan]
+    plan: t.Optional[plan_and_reconcile.FollowedPlan]
     policy: Object
     begun: bool
     glance: bool
@@ -89,7 +89,7 @@ def makes_another(decision: Object) -> bool:
     return decision["action"] in (terms.INITIALIZE, terms.JOIN) and not (decision["target"] or {}).get("machine")
 
 
-def with_fixed_names(plan: planning.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:
+def with_fixed_names(plan: plan_and_reconcile.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:
     """Return the decision with the plan's machine name, and names made ahead.
 
     The plan's name is for a new machine; the other names are of the machines that are made ahead meanwhile.

@@ -15,7 +15,7 @@ import typing as t
 from ..calls.failure import ControlPlaneFailure
 from ..decision.plan.validate import check_plan
 from ..decision.snapshot.typed_snapshot import Problem, check_snapshot
-from ..records.objects import Object
+from ..records.cluster_objects import Object
 from ..store.file import disk
 
 NEW_PLAN = "Make a plan with the playbook kubeadm.control_plane.plan and -e control_plane_plan_file=FILE."

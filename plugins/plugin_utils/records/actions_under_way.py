@@ -16,7 +16,7 @@ from ..decision import ownership
 from ..decision.rollout.in_place import rotation_completed, rotation_told
 from ..kubeadm.certificate_files import AUTHORITIES
 from ..objects import kinds
-from .objects import SECRET, ClusterObjects, Object
+from .cluster_objects import SECRET, ClusterObjects, Object
 
 ROTATION = "rotateCertificateAuthorities"
 # Each writes certificates or manifests as kubeadm makes them: that undoes what a stage of a rotation has on the nodes.

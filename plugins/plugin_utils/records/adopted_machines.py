@@ -17,10 +17,10 @@ from ..calls.failure import ControlPlaneFailure
 from ..documents import names
 from ..kubeadm.configuration.rebuild import has_configuration, rebuild
 from ..objects import kinds
-from ..objects.manifest.cluster import ClusterManifest
+from ..objects.manifest.reader import ClusterManifest
 from ..pki.secrets import set_controller
 from ..store.base import Store, kind_ref_of
-from .objects import (
+from .cluster_objects import (
     CLUSTER_LABEL,
     CONTROL_PLANE,
     CONTROL_PLANE_LABEL,
@@ -31,7 +31,7 @@ from .objects import (
     ClusterObjects,
     Object,
 )
-from .status import annotate
+from .status_writer import annotate
 
 # Says that spec.kubeadmConfigSpec was made from the machines' KubeadmConfigs, since the manifest gives none.
 REBUILT = kinds.ANNOTATION_PREFIX + "rebuilt-kubeadm-config-spec"

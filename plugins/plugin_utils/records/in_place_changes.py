@@ -17,9 +17,9 @@ from ...module_utils.common.bounded_yaml import read_json
 from ...module_utils.common.errors import ManifestError, Report, Violation
 from ..kubeadm.configuration.patch import merge_cluster_configuration
 from ..objects import advice, kinds
-from ..objects.manifest.cluster import ClusterManifest
+from ..objects.manifest.reader import ClusterManifest
 from ..store.base import Store
-from .objects import CONTROL_PLANE, KUBEADM_CONFIG, MACHINE, ClusterObjects, Object
+from .cluster_objects import CONTROL_PLANE, KUBEADM_CONFIG, MACHINE, ClusterObjects, Object
 
 # On a KubeadmControlPlane: which ClusterConfigurations Actions replaced, until the manifest is seen to have followed.
 ANNOTATION = kinds.ANNOTATION_PREFIX + "changed-in-place"

@@ -19,7 +19,7 @@ import typing as t
 from ..objects import kinds
 from ..store.base import kind_ref_of
 from ..store.kubernetes import applied
-from .objects import MACHINE, ClusterObjects, Object
+from .cluster_objects import MACHINE, ClusterObjects, Object
 
 # Which keys of an object came from the machine template, by part, as JSON; a Kubernetes API keeps it as managed fields.
 PROPAGATED_ANNOTATION = applied.RECORD

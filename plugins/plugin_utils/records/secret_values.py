@@ -9,7 +9,7 @@ import base64
 
 from ..calls.failure import ControlPlaneFailure
 from ..store.base import Store
-from .objects import SECRET
+from .cluster_objects import SECRET
 
 
 def secret_value(store: Store, namespace: str, name: str, key: str) -> bytes:

@@ -99,7 +99,7 @@ class Store(abc.ABC):
 
     @contextlib.contextmanager
     def view(self, whole: str | None = None) -> t.Iterator[None]:
-        """Open a view: within it the same request is sent once (``view.py``).
+        """Open a view: within it the same request is sent once (``read_once.py``).
 
         Only a store that costs a request for each question does so; files are just read.
 

@@ -100,7 +100,7 @@ def open_locks(options: Options, patience_seconds: float = 0.0) -> Locks:
     check(options)
     if not is_kubernetes(options):
         return FileLocks(options["path"])
-    return t.cast(Locks, _module("lock.lease").LeaseLocks(_api(options, patience_seconds), connection(options)))
+    return t.cast(Locks, _module("lock.lease_lock").LeaseLocks(_api(options, patience_seconds), connection(options)))
 
 
 def refuse_others(options: Options, patience_seconds: float = 0.0) -> None:

@@ -18,15 +18,15 @@ import typing as t
 
 from ...module_utils.workload_api import compare_and_swap
 from ..documents.read import read_documents
-from ..kubeadm.configuration import yaml_text
-from . import kubeadm_config
+from ..kubeadm.configuration import yaml_documents
+from . import kubeadm_config_map
 from .writes import Change, Objects, Plan, WorkloadError, resource_version
 
 CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 KUBECONFIG = "kubeconfig"
 _OBJECT = "ConfigMap kube-public/cluster-info"
 _LONGEST = 262144
-READS = (*kubeadm_config.READS, compare_and_swap.Read(CLUSTER_INFO, (f"data.{KUBECONFIG}",)))
+READS = (*kubeadm_config_map.READS, compare_and_swap.Read(CLUSTER_INFO, (f"data.{KUBECONFIG}",)))
 
 
 def server_url(host: str, port: int) -> str:
@@ -60,11 +60,11 @@ def plan(objects: Objects, removed_nodes: t.Sequence[str], server: t.Optional[st
 
 
 def _without_nodes(objects: Objects, nodes: t.Sequence[str]) -> Plan:
-    stored = objects[kubeadm_config.PATH] or {}
-    if not nodes or not (stored.get("data") or {}).get(kubeadm_config.CLUSTER_STATUS):
+    stored = objects[kubeadm_config_map.PATH] or {}
+    if not nodes or not (stored.get("data") or {}).get(kubeadm_config_map.CLUSTER_STATUS):
         return Plan("kubeadm-config has no ClusterStatus" if nodes else "")
-    gone = tuple(kubeadm_config.ApiEndpoint(node) for node in nodes)
-    return kubeadm_config.plan(objects, kubeadm_config.Wanted(api_endpoints=gone))
+    gone = tuple(kubeadm_config_map.ApiEndpoint(node) for node in nodes)
+    return kubeadm_config_map.plan(objects, kubeadm_config_map.Wanted(api_endpoints=gone))
 
 
 def _cluster_info(objects: Objects, server: str) -> Plan:
@@ -86,7 +86,7 @@ def _cluster_info(objects: Objects, server: str) -> Plan:
         return Plan(f"cluster-info names {server}", facts=known)
     corrected = copy.deepcopy(document)
     corrected["clusters"][0]["cluster"]["server"] = server
-    written = yaml_text.documents_text([corrected])
+    written = yaml_documents.documents_text([corrected])
     patch = {"data": {KUBECONFIG: written[len("---\n") :] if written.startswith("---\n") else written}}
     write = compare_and_swap.Write(CLUSTER_INFO, compare_and_swap.MERGE, patch, resource_version(item))
     change = Change(_OBJECT, f"server: {before}\n", f"server: {server}\n")

@@ -17,20 +17,20 @@ from dataclasses import dataclass, replace
 
 from ...module_utils.common import kubernetes_facts
 from ...module_utils.workload_api import compare_and_swap
-from ..kubeadm import addons, coredns_releases, images
-from . import corefile_migration, kubeadm_config, rbac
+from ..kubeadm import addon_images, coredns_releases, image_references
+from . import corefile_migration, kubeadm_config_map, rbac
 from .corefile import CorefileError
 from .kube_proxy import container_image
 from .writes import Change, Objects, Plan, WorkloadError, resource_version
 
-NAME, KEY, BACKUP = addons.COREDNS, "Corefile", addons.COREFILE_BACKUP
+NAME, KEY, BACKUP = addon_images.COREDNS, "Corefile", addon_images.COREFILE_BACKUP
 CONFIG_MAP = f"/api/v1/namespaces/kube-system/configmaps/{NAME}"
 DEPLOYMENT = f"/apis/apps/v1/namespaces/kube-system/deployments/{NAME}"
 _CLUSTER_ROLES = f"{rbac.RBAC}/clusterroles"
 CLUSTER_ROLE = "system:coredns"
 _TEMPLATE = "spec.template.spec"
 READS = (
-    *kubeadm_config.READS,
+    *kubeadm_config_map.READS,
     compare_and_swap.Read(CONFIG_MAP, ("data",)),
     compare_and_swap.Read(
         DEPLOYMENT,
@@ -49,7 +49,7 @@ _SLICES_SINCE = (1, 8, 1)
 _SLICES_RULE = {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]}
 
 
-Wanted = addons.CorednsWanted
+Wanted = addon_images.CorednsWanted
 
 
 def plan(objects: Objects, wanted: Wanted) -> Plan:
@@ -66,9 +66,9 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
     if image is None:
         raise _refused("the Deployment kube-system/coredns has no container coredns")
     try:
-        before = images.parse(image)
-        after = addons.coredns_image(before, wanted)
-    except images.ImageError as error:
+        before = image_references.parse(image)
+        after = addon_images.coredns_image(before, wanted)
+    except image_references.ImageError as error:
         if not wanted.configured:
             return Plan(f"CoreDNS is left alone: {error}, and nothing else is configured", facts={"image": image})
         raise _refused(str(error)) from error
@@ -214,14 +214,14 @@ def _kubeadm_config(objects: Objects, wanted: Wanted) -> Plan:
     if not wanted.image_repository and not wanted.image_tag:
         return Plan("")
     dns = {"imageRepository": wanted.image_repository, "imageTag": wanted.image_tag}
-    return kubeadm_config.plan(
-        objects, kubeadm_config.Wanted(dns={name: value for name, value in dns.items() if value})
+    return kubeadm_config_map.plan(
+        objects, kubeadm_config_map.Wanted(dns={name: value for name, value in dns.items() if value})
     )
 
 
-def _role(objects: Objects, image: images.Image) -> rbac.Step:
+def _role(objects: Objects, image: image_references.Image) -> rbac.Step:
     role = objects[f"{_CLUSTER_ROLES}/{CLUSTER_ROLE}"]
-    if addons.release_key(image.tag) < _SLICES_SINCE or role is None:
+    if addon_images.release_key(image.tag) < _SLICES_SINCE or role is None:
         return (), ()
     return rbac.role_allows(role, _CLUSTER_ROLES, CLUSTER_ROLE, _SLICES_RULE)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.workload_api import compare_and_swap
-from ..kubeadm import addons
+from ..kubeadm import addon_images
 from .writes import Change, Objects, Plan, WorkloadError, resource_version
 
-NAME = addons.KUBE_PROXY
+NAME = addon_images.KUBE_PROXY
 PATH = f"/apis/apps/v1/namespaces/kube-system/daemonsets/{NAME}"
 READS = (
     compare_and_swap.Read(PATH, ("spec.template.spec.containers[].name", "spec.template.spec.containers[].image")),
@@ -36,7 +36,7 @@ def plan(objects: Objects, version: str, image_repository: t.Optional[str]) -> P
     if image is None:
         return Plan("the DaemonSet kube-system/kube-proxy has no container kube-proxy: nothing to do")
     try:
-        after = addons.kube_proxy_image(image, version, image_repository)
+        after = addon_images.kube_proxy_image(image, version, image_repository)
     except ValueError as error:
         raise WorkloadError(
             f"DaemonSet kube-system/kube-proxy: {error}; nothing was written. Name the image by a tag, or keep kube-proxy to "

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ...module_utils.common import kubernetes_versions
 from ...module_utils.common.errors import ManifestError, Report, child
 from ..documents.read import read_documents
-from ..kubeadm.configuration import decode, fields, kinds, render, yaml_text
+from ..kubeadm.configuration import decode, fields, kinds, render, yaml_documents
 from .writes import WorkloadError
 
 OBJECT = "ConfigMap kube-system/kubeadm-config"
@@ -146,7 +146,7 @@ def text(document: t.Mapping[str, t.Any]) -> str:
 
     Keys in alphabetical order, no separator.
     """
-    written = yaml_text.documents_text([_sorted(document)])
+    written = yaml_documents.documents_text([_sorted(document)])
     return written[len("---\n") :] if written.startswith("---\n") else written
 
 

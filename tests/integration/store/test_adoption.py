@@ -19,10 +19,10 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.dec
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status import write_status
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status_writer import write_status
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
 
 

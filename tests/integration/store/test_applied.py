@@ -14,8 +14,8 @@ from api_server import ApiServer
 from management import Kubectl, Runs
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_wishes
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_desired_state
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,
@@ -134,7 +134,7 @@ def test_an_edit_meanwhile_is_not_lost(runs: Runs, kubectl: Kubectl, kubernetes_
     store = Interrupted(kubernetes_store.api)
     store.others = lambda: kubectl("scale", f"kcp/{NAME}", "--replicas=5")
     with store.view():
-        changes = stored_wishes.settle(store, "default", "prod")
+        changes = stored_desired_state.settle(store, "default", "prod")
     assert changes and any(NAME in line for line in changes)
     stored = there(kubernetes_store, CONTROL_PLANE, NAME)
     assert stored["spec"]["replicas"] == 5 and stored["spec"]["rollout"]["strategy"]["type"] == "RollingUpdate"

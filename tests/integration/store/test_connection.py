@@ -29,7 +29,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubern
     KubernetesApi,
     Refused,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import LeaseLocks
 
 Document = dict[str, t.Any]
 NAMESPACES = "/api/v1/namespaces"

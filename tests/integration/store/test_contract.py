@@ -15,9 +15,9 @@ import yaml
 from api_server import ApiServer
 from management import Kubectl, Runs, control_plane, smallest_spec
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, names
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import crd_names, definitions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,
@@ -101,10 +101,10 @@ def test_the_definitions_name_is_computed(served: dict[str, Object], kind: defin
 
 def test_names_that_no_provider_of_ours_has() -> None:
     """A user's own provider may have them."""
-    assert names.crd_name("x.io", "Proxy") == "proxies.x.io"
-    assert names.crd_name("x.io", "Gateway") == "gateways.x.io"
-    assert names.crd_name("x.io", "AcmeClass") == "acmeclasses.x.io"
-    assert names.crd_name("x.io", "Switch") == "switches.x.io"
+    assert crd_names.crd_name("x.io", "Proxy") == "proxies.x.io"
+    assert crd_names.crd_name("x.io", "Gateway") == "gateways.x.io"
+    assert crd_names.crd_name("x.io", "AcmeClass") == "acmeclasses.x.io"
+    assert crd_names.crd_name("x.io", "Switch") == "switches.x.io"
 
 
 @pytest.mark.parametrize("kind", SEEDS_KINDS)

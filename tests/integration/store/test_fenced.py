@@ -19,9 +19,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base i
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks, Locks
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import LeaseLocks
 
 AT = ("default", "fenced")
 WHERE = (MACHINE, "default", "m-1")
@@ -92,7 +92,7 @@ def test_a_run_that_lost_its_lock_writes_nothing(store: Store, locks: Locks, wri
     store.modify(*WHERE, lambda found: found["spec"].update(clusterName="other"))
     before = everything(store)
     another_has_it(locks)
-    with pytest.raises(in_files.LostLock, match=f"fencing number {number}, newest {number + 1}"):
+    with pytest.raises(file_lock.LostLock, match=f"fencing number {number}, newest {number + 1}"):
         write(store)
     assert everything(store) == before
     store.fenced_by(lambda: locks.check(*AT, number + 1))
@@ -127,7 +127,7 @@ def test_a_request_that_is_sent_again_is_compared_again(
         store.fenced_by(fence)
         proxy.fails(503)
         assert found is not None
-        with pytest.raises(in_files.LostLock):
+        with pytest.raises(file_lock.LostLock):
             store.update({**found, "spec": {**found["spec"], "version": "v1.21.0"}})
         assert sent == [number] and kubernetes_store.get(*WHERE) == found
         locks.release_own(*AT)

@@ -25,7 +25,7 @@ from recorded_fleet import FleetWorkspace, Recording, name_of
 from store_objects import machine, secret
 from workspace import Run
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     BOOTSTRAP_TOKEN_ANNOTATION,
     CLUSTER,
     CONTROL_PLANE,
@@ -36,7 +36,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.s
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import LeaseLocks
 
 COUNT = 4
 FOREIGN = 5000

@@ -21,7 +21,7 @@ from workspace import Workspace, cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation, recognition, roles
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import dropped
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import dropped_fields
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
     KubernetesApi,
     Refused,
@@ -277,12 +277,12 @@ def test_a_field_that_the_definition_does_not_know_is_no_silent_loss(api: Kubern
     store = KubernetesStore(api)
     made = machine("m-1")
     made["spec"]["failureDomain"] = "a"
-    with pytest.raises(dropped.FieldDropped, match=r"dropped spec\.failureDomain of a Machine") as caught:
+    with pytest.raises(dropped_fields.FieldDropped, match=r"dropped spec\.failureDomain of a Machine") as caught:
         store.create(made)
     assert "kubeadm.control_plane.install" in caught.value.fix
     found = store.get(MACHINE, "default", "m-1")
     assert found is not None and "failureDomain" not in found["spec"]
-    with pytest.raises(dropped.FieldDropped):
+    with pytest.raises(dropped_fields.FieldDropped):
         store.modify(MACHINE, "default", "m-1", lambda stored: stored["spec"].update(failureDomain="b"))
     store.modify(MACHINE, "default", "m-1", lambda stored: stored["spec"].update(version="v1.21.0", readinessGates=[]))
     store.delete(MACHINE, "default", "m-1")

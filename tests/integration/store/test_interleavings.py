@@ -23,7 +23,7 @@ from management_workspace import KINDS, LEASES, ManagementWorkspace
 from stopped_runs import LOST, SECONDS, StoppedRuns, take_over_files
 from workspace import Run
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import (
     HOLDER_ANNOTATION,
     LeaseLocks,
     lease_name,

@@ -13,7 +13,7 @@ from api_server import ApiServer
 from management import CLUSTER, Kubectl, control_plane, smallest_spec
 from store_objects import MACHINE, machine
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, names
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import crd_names, definitions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
@@ -101,7 +101,7 @@ def test_every_kind_has_its_columns(
     spec = smallest_spec(kind.name)
     version = f"{group}/{definitions.version_of(kind.name)}"
     kubernetes_store.create({"apiVersion": version, "kind": kind.name, "metadata": metadata, "spec": spec})
-    header, line = kubectl("get", f"{names.plural(kind.name)}.{group}", "-o", "wide").splitlines()
+    header, line = kubectl("get", f"{crd_names.plural(kind.name)}.{group}", "-o", "wide").splitlines()
     assert header.split() == " ".join(["NAME", *(name.upper() for name, *_rest in kind.columns)]).split()
     if any(name == "Cluster" for name, *_rest in kind.columns):
         assert line.split()[1] == "prod"
@@ -110,9 +110,9 @@ def test_every_kind_has_its_columns(
 @pytest.mark.parametrize("kind", definitions.KINDS, ids=lambda kind: kind.name)
 def test_every_kind_is_found_by_each_of_its_names(kubectl: Kubectl, kind: definitions.Kind) -> None:
     for name in (
-        names.plural(kind.name),
+        crd_names.plural(kind.name),
         kind.name.lower(),
-        names.crd_name(definitions.group_of(kind.name), kind.name),
+        crd_names.crd_name(definitions.group_of(kind.name), kind.name),
         *kind.short_names,
     ):
         assert "No resources found" in kubectl("get", name)

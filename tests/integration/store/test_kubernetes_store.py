@@ -28,7 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubern
     Refused,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import PAGE, KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.view import OF_ALL, OF_NAMESPACE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.read_once import OF_ALL, OF_NAMESPACE
 
 LABELS = {"cluster.x-k8s.io/cluster-name": "prod"}
 CONTROL_PLANE = ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane")

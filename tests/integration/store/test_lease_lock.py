@@ -20,8 +20,8 @@ from locks import BOUND_SECONDS, as_run, elsewhere, gone, renewers, wait_for_end
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks, lease_path
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import LeaseLocks, lease_path
 
 # A name of its own: tests of other files hold locks of their "prod" at the same time.
 PROD = ("default", "raced")
@@ -81,7 +81,7 @@ def test_take_and_release(locks: LeaseLocks) -> None:
     assert found is not None and found.run == taken.run and found.pid == identity.find_run_process().pid
     assert locks.release_own(*PROD) is True
     assert locks.holder(*PROD) is None
-    with pytest.raises(in_files.LostLock, match="it is free now"):
+    with pytest.raises(file_lock.LostLock, match="it is free now"):
         locks.check(*PROD, 1)
 
 
@@ -102,7 +102,7 @@ def test_the_same_run_gets_its_lock_again_and_needs_no_second_helper(locks: Leas
 
 def test_held_names_the_holder_and_what_to_do(locks: LeaseLocks, run: subprocess.Popen[bytes]) -> None:
     locks.acquire(*PROD, holder=as_run(run, user="alice", host="ctrl1", awx_job="17"))
-    with pytest.raises(in_files.Held) as caught:
+    with pytest.raises(file_lock.Held) as caught:
         locks.acquire(*PROD)
     said = str(caught.value)
     assert f"held by alice on host ctrl1, process {run.pid}" in said and "AWX job 17" in said
@@ -110,7 +110,7 @@ def test_held_names_the_holder_and_what_to_do(locks: LeaseLocks, run: subprocess
 
 
 def test_a_dead_holder_is_replaced_at_once(locks: LeaseLocks) -> None:
-    locks.acquire(*PROD, holder=in_files.this_holder(gone()))
+    locks.acquire(*PROD, holder=file_lock.this_holder(gone()))
     said: list[str] = []
     assert locks.acquire(*PROD, said.append).fencing == 2
     assert said == []
@@ -126,16 +126,16 @@ def test_a_dead_holder_elsewhere_is_replaced_when_its_lease_stands_still(locks: 
 
 
 def test_a_live_holder_elsewhere_is_seen_by_its_renewals(locks: LeaseLocks, run: subprocess.Popen[bytes]) -> None:
-    holder = replace(in_files.this_holder(identity.identify(run.pid)), boot_id="another boot")
+    holder = replace(file_lock.this_holder(identity.identify(run.pid)), boot_id="another boot")
     locks.acquire(*PROD, holder=holder)
-    with pytest.raises(in_files.Held):
+    with pytest.raises(file_lock.Held):
         locks.acquire(*PROD)
 
 
 def test_a_lock_that_somebody_else_took_is_lost(locks: LeaseLocks) -> None:
-    locks.acquire(*PROD, holder=in_files.this_holder(gone()))
+    locks.acquire(*PROD, holder=file_lock.this_holder(gone()))
     locks.acquire(*PROD)
-    with pytest.raises(in_files.LostLock, match="fencing number 1, newest 2"):
+    with pytest.raises(file_lock.LostLock, match="fencing number 1, newest 2"):
         locks.check(*PROD, 1)
     locks.check(*PROD, 2)
 
@@ -166,7 +166,7 @@ import os, sys
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import LeaseLocks
 options = {"kubeconfig": sys.argv[1]}
 locks = LeaseLocks(KubernetesApi(options), options)
 me = process.identify(os.getpid())

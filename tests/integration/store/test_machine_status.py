@@ -12,8 +12,11 @@ from management import Kubectl, Runs
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import trim
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.parse import parse
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import MACHINE, ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status import write_status
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    MACHINE,
+    ClusterObjects,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status_writer import write_status
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 NOW = "2026-01-31T12:00:00Z"

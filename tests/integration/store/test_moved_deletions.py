@@ -16,7 +16,10 @@ from etcd_cluster import until
 from management import Kubectl, Runs, garbage_collector
 from moves import MACHINE, SECRET, everything, missing, move, opened
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import KindRef, Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore

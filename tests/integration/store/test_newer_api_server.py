@@ -18,7 +18,7 @@ from management import Kubectl, control_plane, kubeconfig_of
 from newer_api_server import NewerApiServer, missing, newer_api_server
 from rule_cases import CASES, CHANGES, EXTERNAL, ODD, SURGE, etcd, surge
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, names, rules
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import crd_names, definitions, webhook_rules
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
@@ -91,7 +91,7 @@ def refusal(call: t.Callable[[], t.Any]) -> str:
 
 
 def test_it_evaluates_rules_and_keeps_them(api: KubernetesApi) -> None:
-    assert installation.server_minor(api) >= rules.CEL_SINCE_MINOR
+    assert installation.server_minor(api) >= webhook_rules.CEL_SINCE_MINOR
     (version,) = api.send("get", DEFINITION).document["spec"]["versions"]
     kept = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"]
     assert [part for part in (ODD, SURGE) for rule in kept if part in rule["message"]] == [ODD, SURGE]
@@ -100,7 +100,7 @@ def test_it_evaluates_rules_and_keeps_them(api: KubernetesApi) -> None:
 @pytest.mark.parametrize("kind", definitions.KINDS, ids=lambda kind: kind.name)
 def test_every_definition_is_established(api: KubernetesApi, kind: definitions.Kind) -> None:
     """A schema that isn't structural is served all the same, and without pruning, defaults or server-side apply."""
-    name = names.crd_name(definitions.group_of(kind.name), kind.name)
+    name = crd_names.crd_name(definitions.group_of(kind.name), kind.name)
     stored = api.send("get", f"{installation.DEFINITIONS}/{name}").document
     conditions = {each["type"]: each["status"] for each in stored["status"]["conditions"]}
     assert conditions["Established"] == conditions["NamesAccepted"] == "True"

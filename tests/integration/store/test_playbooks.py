@@ -22,7 +22,7 @@ from workspace import Run
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import roles
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import LeaseLocks
 
 NAME = "prod"
 CONSENT = ("-e", f"control_plane_delete={NAME}")

@@ -16,7 +16,7 @@ from etcd_cluster import until
 from locks import in_process_namespace
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
 
 AT = ("default", "prod")
 HERE = {
@@ -60,7 +60,7 @@ def test_process_one_holds_its_lock_from_task_to_task(options: dict[str, t.Any],
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
         until("the run holds its lock", lambda: begun.exists() or run.poll() is not None)
         try:
-            with pytest.raises(in_files.Held, match=r"process 1 \(ansible-playbook lock.yml\)"):
+            with pytest.raises(file_lock.Held, match=r"process 1 \(ansible-playbook lock.yml\)"):
                 opening.open_locks(options).take(*AT)
         finally:
             if run.poll() is None:

@@ -21,7 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubern
     KubernetesStore,
     kind_path,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import lease
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import lease_lock
 
 WISH = installation.Wish(definitions.KINDS, ["default", "b"], [{"kind": "User", "name": "runner"}])
 
@@ -116,7 +116,7 @@ def test_secrets(store: KubernetesStore) -> None:
 
 
 def test_the_lock(runner: dict[str, t.Any]) -> None:
-    locks = lease.LeaseLocks(requests.KubernetesApi(runner), runner)
+    locks = lease_lock.LeaseLocks(requests.KubernetesApi(runner), runner)
     taken = locks.acquire("default", "role-test")
     locks.check("default", "role-test", taken.fencing)
     assert locks.release_own("default", "role-test") is True

@@ -12,7 +12,7 @@ import pytest
 from api_server import ApiServer
 from management import Kubectl, Runs
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,

@@ -19,7 +19,10 @@ from store_objects import MACHINE, SECRET, machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.conditions import set_condition
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, KUBEADM_CONFIG
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CLUSTER,
+    KUBEADM_CONFIG,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import applied

@@ -16,7 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe import parse
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import node_labels
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     MACHINE,
     ClusterObjects,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ....module_utils.common.values import clip
-from ...kubeadm import addons, coredns_releases, images
+from ...kubeadm import addon_images, coredns_releases, image_references
 from ...objects import advice, kinds
 from .. import terms
 from ..outcome import Outcome, block, reason, target
@@ -79,7 +79,7 @@ def update_addons(view: View) -> Optional[Outcome]:
 
 def _due(addon: Addon) -> str:
     if addon.left_behind:
-        key = addons.COREFILE_BACKUP
+        key = addon_images.COREFILE_BACKUP
         return f"{addon.title} runs {clip(addon.running, 300)} with the key {key}, as an upgrade left it that was broken off"
     return f"{addon.title} runs {clip(addon.running, 300)}, {addon.wanted} is wanted"
 
@@ -103,7 +103,9 @@ def _kube_proxy(view: View, installed: Object) -> Optional[Addon]:
     ):
         return None
     try:
-        wanted = str(addons.kube_proxy_image(running, view.version, addons.image_repository(view.control_plane)))
+        wanted = str(
+            addon_images.kube_proxy_image(running, view.version, addon_images.image_repository(view.control_plane))
+        )
     except ValueError as error:
         return Addon(KUBE_PROXY, running, "", clip(str(error), 400))
     return Addon(KUBE_PROXY, running, wanted) if wanted != running else None
@@ -116,15 +118,15 @@ def _dns(view: View, installed: Object) -> Optional[Addon]:
         return None
     if kinds.is_flagged(view.control_plane, kinds.ANNOTATION_SKIP_COREDNS):
         return None
-    wish = addons.wanted_coredns(view.control_plane)
+    wish = addon_images.wanted_coredns(view.control_plane)
     asked = bool(wish.image_tag or wish.image_repository)
     try:
-        before = images.parse(running)
-        wanted = addons.coredns_image(before, wish)
+        before = image_references.parse(running)
+        wanted = addon_images.coredns_image(before, wish)
     except ValueError as error:
         return Addon(DNS, running, "", clip(str(error), 400), asked) if wish.configured else None
     if str(wanted) == running:
-        left_behind = installed.get("corefileKey") == addons.COREFILE_BACKUP
+        left_behind = installed.get("corefileKey") == addon_images.COREFILE_BACKUP
         return Addon(DNS, running, running, left_behind=True) if left_behind else None
     problem = coredns_releases.refusal(before.tag, wanted.tag)
     return Addon(DNS, running, str(wanted), clip(problem or "", 400), asked)

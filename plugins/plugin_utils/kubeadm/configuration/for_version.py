@@ -19,7 +19,7 @@ from typing import Any
 from ....module_utils.common import kubernetes_versions
 from ....module_utils.common.errors import ManifestError, Report, Violation
 from . import any_form as documents
-from . import kinds, render, validate_complete, yaml_text
+from . import kinds, render, validate_complete, yaml_documents
 
 _VERSION = "Kubernetes version"
 
@@ -40,7 +40,7 @@ class Written:
     @property
     def text(self) -> str:
         """Documents as one YAML text; empty without documents."""
-        return yaml_text.documents_text(self.documents) if self.documents else ""
+        return yaml_documents.documents_text(self.documents) if self.documents else ""
 
     @property
     def api_version(self) -> str:

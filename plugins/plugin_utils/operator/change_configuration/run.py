@@ -18,8 +18,8 @@ from ....module_utils.workload_api.api import ADMIN_KUBECONFIG
 from ...kubeadm.configuration import patch as configuration_patch
 from ...objects import origin
 from ...records import control_plane_fields, in_place_changes
-from ...records.objects import CONTROL_PLANE, Object
-from ...workload import kubeadm_config, kubeadm_document
+from ...records.cluster_objects import CONTROL_PLANE, Object
+from ...workload import kubeadm_config_map, kubeadm_document
 from ...workload.writes import Objects, Plan, WorkloadError, resource_version
 from ..tasks import components
 from ..tasks.context import SILENCE_SECONDS, CommandFailure, NotReached, Run, TaskContext
@@ -92,8 +92,8 @@ def record(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
     configuration = _configuration(context, parameters["patch"])
 
     def plan(objects: Objects) -> Plan:
-        item = objects[kubeadm_config.PATH]
-        text = ((item or {}).get("data") or {}).get(kubeadm_config.CLUSTER_CONFIGURATION)
+        item = objects[kubeadm_config_map.PATH]
+        text = ((item or {}).get("data") or {}).get(kubeadm_config_map.CLUSTER_CONFIGURATION)
         if item is None or not text:
             raise WorkloadError(f"{kubeadm_document.OBJECT} is gone; nothing was written.")
         stored = kubeadm_document.read(text, "clusterConfiguration")
@@ -108,13 +108,13 @@ def record(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
                 "Look who did that; abort this Action and make a new one."
             )
         document, warnings = kubeadm_document.write(stored, configuration.after_hub, stored.api, version)
-        data = {kubeadm_config.CLUSTER_CONFIGURATION: kubeadm_document.text(document)}
+        data = {kubeadm_config_map.CLUSTER_CONFIGURATION: kubeadm_document.text(document)}
         write = compare_and_swap.Write(
-            kubeadm_config.PATH, compare_and_swap.MERGE, {"data": data}, resource_version(item)
+            kubeadm_config_map.PATH, compare_and_swap.MERGE, {"data": data}, resource_version(item)
         )
         return Plan("kubeadm-config written", (write,), warnings=tuple(warnings))
 
-    context.note(str(context.workload(kubeadm_config.READS, plan)["msg"]))
+    context.note(str(context.workload(kubeadm_config_map.READS, plan)["msg"]))
     for line in _follow(context, parameters["patch"]):
         context.note(line)
 

@@ -20,7 +20,7 @@ from ...kubeadm.certificate_files import AUTHORITIES, CA, ETCD, FRONT_PROXY, SER
 from ...objects import kinds
 from ...pki import certificates, reissue, secrets
 from ...pki.certificates import KeyPair
-from ...records.objects import ClusterObjects, Object
+from ...records.cluster_objects import ClusterObjects, Object
 from ..tasks.context import CommandFailure, TaskContext
 from .stages import NEW, OLD
 

@@ -10,7 +10,7 @@ import typing as t
 
 from ...base_classes.control_plane_action import ControlPlaneAction
 from ...objects import actions
-from ...records.objects import ClusterObjects, Object
+from ...records.cluster_objects import ClusterObjects, Object
 from .. import freeze
 from ..flow import Step
 from ..matching import Execution, NodeNow

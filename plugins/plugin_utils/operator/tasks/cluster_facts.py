@@ -19,7 +19,7 @@ from ...calls.machine_connection import Answer, Machine, MachineCaller
 from ...documents.names import is_dns_subdomain
 from ...objects import actions
 from ...observe.observation import observe
-from ...records.objects import ClusterObjects, Object
+from ...records.cluster_objects import ClusterObjects, Object
 from .. import freeze
 from ..matching import NodeNow
 from ..node_selector import ROLE_LABELS

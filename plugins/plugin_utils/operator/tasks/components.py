@@ -19,11 +19,11 @@ from ....module_utils.common import kubernetes_facts, settings
 from ....module_utils.workload_api import compare_and_swap
 from ...kubeadm.configuration import patch as configuration_patch
 from ...objects import kinds
-from ...workload import kubeadm_config, kubeadm_document, kubelet_config
+from ...workload import kubeadm_config_map, kubeadm_document, kubelet_config_map
 from ...workload.writes import Objects, Plan, WorkloadError, resource_version
 
 Object = dict[str, t.Any]
-KUBE_PROXY = f"{kubelet_config.CONFIG_MAPS}/kube-proxy"
+KUBE_PROXY = f"{kubelet_config_map.CONFIG_MAPS}/kube-proxy"
 DAEMON_SET = "/apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy"
 # On the pods: of which configuration they are. On the DaemonSet, while they change: its minReadySeconds before.
 ANNOTATION_CONFIGURATION = kinds.ANNOTATION_PREFIX + "configuration"
@@ -91,8 +91,8 @@ def kubelet_reads(version: str) -> tuple[compare_and_swap.Read, ...]:
     """Return the reads that :func:`kubelet_plan` needs."""
     names = kubernetes_facts.kubelet_config_map_names(version)
     return (
-        *kubeadm_config.READS,
-        *(compare_and_swap.Read(f"{kubelet_config.CONFIG_MAPS}/{name}", ("data",)) for name in names),
+        *kubeadm_config_map.READS,
+        *(compare_and_swap.Read(f"{kubelet_config_map.CONFIG_MAPS}/{name}", ("data",)) for name in names),
     )
 
 
@@ -105,11 +105,11 @@ def kubelet_plan(change: Change, version: str) -> t.Callable[[Objects], Plan]:
 
 
 def _kubelet_plan(objects: Objects, change: Change, version: str) -> Plan:
-    item = objects.get(kubeadm_config.PATH) or {}
-    stored = str((item.get("data") or {}).get(kubeadm_config.CLUSTER_CONFIGURATION) or "")
+    item = objects.get(kubeadm_config_map.PATH) or {}
+    stored = str((item.get("data") or {}).get(kubeadm_config_map.CLUSTER_CONFIGURATION) or "")
     gates = configuration_patch.read_cluster_configuration(stored).hub.get("featureGates") or {} if stored else {}
     name = kubernetes_facts.kubelet_config_map_name(version, gates)
-    return _config_map_plan(objects, f"{kubelet_config.CONFIG_MAPS}/{name}", "kubelet", change)
+    return _config_map_plan(objects, f"{kubelet_config_map.CONFIG_MAPS}/{name}", "kubelet", change)
 
 
 def kubelet_says(change: Change, version: str) -> t.Callable[[Objects], Plan]:

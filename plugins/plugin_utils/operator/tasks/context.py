@@ -24,7 +24,7 @@ from ...base_classes.workload_action import Planner
 from ...calls.machine_connection import Answer, Machine
 from ...objects import kinds, origin
 from ...observe.observation import observe
-from ...records.objects import CLUSTER_LABEL, SECRET, ClusterObjects, Object
+from ...records.cluster_objects import CLUSTER_LABEL, SECRET, ClusterObjects, Object
 from ...store.base import NotFound
 from .. import freeze
 from ..planner_types import NodeFacts

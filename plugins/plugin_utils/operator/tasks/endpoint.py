@@ -13,7 +13,7 @@ import typing as t
 from ...base_classes.control_plane_action import ControlPlaneAction
 from ...observe.parse import parse
 from ...providers.contract import endpoint_servers
-from ...records.objects import ClusterObjects
+from ...records.cluster_objects import ClusterObjects
 from .. import freeze, stopped_api_servers
 from ..matching import Execution
 from ..planner_types import NodeFacts

@@ -14,7 +14,7 @@ import typing as t
 from ....module_utils.common.values import now_rfc3339
 from ...calls.failure import ControlPlaneFailure
 from ...objects import actions, origin
-from ...records.objects import CLUSTER, CLUSTER_LABEL, Object
+from ...records.cluster_objects import CLUSTER, CLUSTER_LABEL, Object
 from ...store.base import AlreadyExists, Store
 from .. import flow, freeze, phases
 from ..flow import Step

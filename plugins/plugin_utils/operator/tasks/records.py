@@ -14,7 +14,7 @@ import typing as t
 from ....module_utils.common.redact import redact
 from ....module_utils.common.values import now_rfc3339
 from ...objects import actions as operator
-from ...records.objects import Object
+from ...records.cluster_objects import Object
 from ...store.base import Store
 from .. import phases
 

@@ -13,7 +13,7 @@ from ...documents.read import Document, read_files
 from ...filters.kubeadm import plain
 from ...objects import actions
 from ...objects.actions import FieldError
-from ...records.objects import Object
+from ...records.cluster_objects import Object
 from .. import freeze, validate
 from .progress import Executions
 

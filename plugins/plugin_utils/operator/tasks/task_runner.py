@@ -16,8 +16,8 @@ import typing as t
 from ...base_classes.control_plane_action import ControlPlaneAction
 from ...calls.failure import ControlPlaneFailure
 from ...objects import actions
-from ...records.objects import ClusterObjects, Object
-from ...store.lock import in_files
+from ...records.cluster_objects import ClusterObjects, Object
+from ...store.lock import file_lock
 from .. import catalogue, flow, phases
 from . import registry as operator_commands
 from .context import CommandFailure, TaskContext
@@ -102,7 +102,7 @@ class TaskRunner:
         try:
             self.run_one(name)
             code = 0
-        except in_files.LostLock:
+        except file_lock.LostLock:
             code = LOST_LOCK
         except BaseException as error:  # pylint: disable=broad-except
             self._plugin.progress(self._objects.name, f"{name}: {type(error).__name__}: {error}")
@@ -171,7 +171,7 @@ class TaskRunner:
                 self._plugin, self._arguments, objects_now or self._objects, root, task, index, secrets
             )
             run(context, parameters)
-        except in_files.LostLock:
+        except file_lock.LostLock:
             raise
         except (CommandFailure, ControlPlaneFailure) as error:
             return str(error) or type(error).__name__

@@ -21,7 +21,7 @@ from ...objects import origin
 from ...processes.failpoints import around
 from .. import base, yaml_text
 from ..base import KindRef, Object, Objects
-from ..view import View
+from ..read_once import View
 from . import disk
 from .layout import SECRET, identity, kind_folder, object_path
 

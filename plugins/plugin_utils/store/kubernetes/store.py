@@ -15,17 +15,17 @@ import contextlib
 import copy
 import typing as t
 
-from ...crds import definitions, names
+from ...crds import crd_names, definitions
 from ...objects import origin
 from ...processes.failpoints import around
 from .. import base
 from ..base import KindRef, Object, Objects
 from ..events import Events
 from ..file.layout import SECRET, identity
-from ..view import View
+from ..read_once import View
 from . import applied
 from .creation import create_once
-from .dropped import refuse_loss
+from .dropped_fields import refuse_loss
 from .requests import FIELD_MANAGER, Answer, KubernetesApi, Refused, refusal
 
 PAGE = 500
@@ -351,9 +351,9 @@ def kind_path(kind_ref: KindRef, namespace: str | None) -> str:
     version = definitions.version_of(kind)
     root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     if namespace is None:
-        return f"{root}/{names.plural(kind)}"
+        return f"{root}/{crd_names.plural(kind)}"
     base.check_namespace(namespace)
-    return f"{root}/namespaces/{namespace}/{names.plural(kind)}"
+    return f"{root}/namespaces/{namespace}/{crd_names.plural(kind)}"
 
 
 def object_path(kind_ref: KindRef, namespace: str, name: str) -> str:

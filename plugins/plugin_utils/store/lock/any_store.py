@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Interface of any store's cluster locks, and the file store's locks.
 
-There is one lock per cluster. The file store's lock itself is in ``in_files.py``.
+There is one lock per cluster. The file store's lock itself is in ``file_lock.py``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import typing as t
 from ...processes.failpoints import around
 from ..file import disk
 from ..file.store import FileStore
-from . import in_files, marks
+from . import file_lock, marks
 
 OnWait = t.Callable[[str], None]
 
@@ -41,7 +41,7 @@ class Locks(abc.ABC):
         namespace: str,
         cluster: str,
         on_wait: OnWait | None = None,
-        holder: in_files.Holder | None = None,
+        holder: file_lock.Holder | None = None,
         purpose: str = marks.WORK,
     ) -> Taken:
         """Take the lock, or raise :class:`lock.Held` at once.
@@ -57,14 +57,14 @@ class Locks(abc.ABC):
             if mark is not None and purpose == marks.USE_EXPORT:
                 # From now on it is more than a copy.
                 self.set_mark(namespace, cluster, None, taken.fencing)
-        except in_files.LockError:
+        except file_lock.LockError:
             self.release_own(namespace, cluster)
             raise
         return taken
 
     @abc.abstractmethod
     def take(
-        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: in_files.Holder | None = None
+        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: file_lock.Holder | None = None
     ) -> Taken:
         """Take the lock of a cluster, whatever its mark is.
 
@@ -89,7 +89,7 @@ class Locks(abc.ABC):
         """
 
     @abc.abstractmethod
-    def holder(self, namespace: str, cluster: str) -> in_files.Holder | None:
+    def holder(self, namespace: str, cluster: str) -> file_lock.Holder | None:
         """Return the lock's holder, dead or alive, None where it is free."""
 
     @abc.abstractmethod
@@ -124,36 +124,36 @@ class FileLocks(Locks):
         self._directory = directory
 
     def take(
-        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: in_files.Holder | None = None
+        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: file_lock.Holder | None = None
     ) -> Taken:
         """Take the lock of a cluster."""
-        lease = in_files.acquire(self._directory, namespace, cluster, holder=holder, on_wait=on_wait)
+        lease = file_lock.acquire(self._directory, namespace, cluster, holder=holder, on_wait=on_wait)
         return Taken(lease.fencing, lease.run)
 
     def release_own(self, namespace: str, cluster: str) -> bool:
         """Release the lock if this run holds it; return whether it did."""
-        return in_files.release_own(self._directory, namespace, cluster)
+        return file_lock.release_own(self._directory, namespace, cluster)
 
     def own(self, namespace: str, cluster: str) -> Taken | None:
         """Return the lock that this run holds, or None."""
-        lease = in_files.own_lease(self._directory, namespace, cluster)
+        lease = file_lock.own_lease(self._directory, namespace, cluster)
         return Taken(lease.fencing, lease.run) if lease else None
 
     def check(self, namespace: str, cluster: str, fencing: int) -> int:
         """Compare the fencing number with the newest one and return the newest."""
-        return in_files.check(in_files.Lease(self._directory, namespace, cluster, fencing, ""))
+        return file_lock.check(file_lock.Lease(self._directory, namespace, cluster, fencing, ""))
 
-    def holder(self, namespace: str, cluster: str) -> in_files.Holder | None:
+    def holder(self, namespace: str, cluster: str) -> file_lock.Holder | None:
         """Return the holder of the lock, None where it is free."""
-        return in_files.current_holder(self._directory, namespace, cluster)
+        return file_lock.current_holder(self._directory, namespace, cluster)
 
     def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
         """Raise the fencing number of this run's lock above ``number``."""
-        lease = in_files.own_lease(self._directory, namespace, cluster) or in_files.Lease(
+        lease = file_lock.own_lease(self._directory, namespace, cluster) or file_lock.Lease(
             self._directory, namespace, cluster, 0, ""
         )
         with around("lock take"):
-            raised = in_files.raise_fencing(lease, number)
+            raised = file_lock.raise_fencing(lease, number)
         return Taken(raised.fencing, raised.run)
 
     def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
@@ -180,5 +180,5 @@ class FileLocks(Locks):
         return os.path.dirname(self._mark_path(namespace, cluster))
 
     def _mark_path(self, namespace: str, cluster: str) -> str:
-        folder = in_files.folder_of(FileStore(self._directory).directory, namespace, cluster)
+        folder = file_lock.folder_of(FileStore(self._directory).directory, namespace, cluster)
         return os.path.join(folder, marks.FILE_NAME)

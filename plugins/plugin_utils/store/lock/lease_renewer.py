@@ -5,7 +5,7 @@
 
 It proves that the Lease's holder lives.
 
-Started by ``lease.py`` as a program; what it must know comes through its standard input, its argument is for users who look
+Started by ``lease_lock.py`` as a program; what it must know comes through its standard input, its argument is for users who look
 at the process list. It stops by itself: with the run's
 process, with the release of the lock, and when another holder took over.
 """
@@ -27,7 +27,7 @@ from ...processes import identity
 from ...processes.identity import Process
 from .. import base
 from ..kubernetes.requests import FIELD_MANAGER, KubernetesApi
-from .lease import fencing_of, renewed
+from .lease_lock import fencing_of, renewed
 
 
 def renew(api: KubernetesApi, told: t.Mapping[str, t.Any]) -> None:

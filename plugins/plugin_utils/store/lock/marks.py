@@ -14,7 +14,7 @@ import json
 import typing as t
 from dataclasses import asdict, dataclass
 
-from . import in_files
+from . import file_lock
 
 # The cluster is being carried from here; is being carried here; lives elsewhere; what is here is a copy.
 MOVING, ARRIVING, MOVED, EXPORT = STATES = ("moving", "arriving", "moved", "export")
@@ -24,7 +24,7 @@ ANNOTATION = "kubeadm.control-plane/mark"
 WORK, MOVE, USE_EXPORT = "work", "move", "export"
 
 
-class Marked(in_files.LockError):
+class Marked(file_lock.LockError):
     """Refusal of a free lock because the cluster's mark forbids the run."""
 
     def __init__(self, namespace: str, cluster: str, where: str, mark: Mark) -> None:

@@ -15,9 +15,12 @@ import pytest
 from actions import run_action
 from stored_manifest import EXAMPLES
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 TIME = "2026-08-01T00:00:00Z"
@@ -57,7 +60,7 @@ class User:
 
     def apply(self) -> list[str]:
         """What reconcile does with the manifest."""
-        return cluster.apply_manifest(self.store, read_cluster([str(self.file)], "default", "my-cluster"))
+        return stored_cluster.apply_manifest(self.store, read_cluster([str(self.file)], "default", "my-cluster"))
 
     def spec(self) -> dict[str, Any]:
         """The stored spec."""

@@ -18,7 +18,7 @@ from actions import run_action
 from workspace import cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions as operator
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,

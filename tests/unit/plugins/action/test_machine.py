@@ -12,7 +12,7 @@ import pytest
 from actions import run_action
 from stored_cluster import stored_cluster
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import MACHINE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import MACHINE
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 

@@ -13,7 +13,7 @@ import yaml
 from actions import run_action
 from workspace import cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CONTROL_PLANE,
     KUBEADM_CONFIG,
     MACHINE,

@@ -15,7 +15,7 @@ from actions import make_action, run_action
 from workspace import cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import run_outcomes
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CLUSTER
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts, kubernetes_versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import any_form, for_version
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload import kubeadm_config
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload import kubeadm_config_map
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,9 @@ def test_another_api_version_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None
         for_version.convert(hub, "v1.39.0", api=5)
     text = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: v1.39.0\n"
     item = {"metadata": {"resourceVersion": "1"}, "data": {"ClusterConfiguration": text}}
-    done = kubeadm_config.plan({kubeadm_config.PATH: item}, kubeadm_config.Wanted(kubernetes_version="v1.40.0"))
+    done = kubeadm_config_map.plan(
+        {kubeadm_config_map.PATH: item}, kubeadm_config_map.Wanted(kubernetes_version="v1.40.0")
+    )
     assert done.facts["api_version"] == "kubeadm.k8s.io/v1"
 
 

@@ -13,7 +13,7 @@ import yaml
 from hand_made import HandMade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption import manifest
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import (
     ClusterManifest,
     read_cluster,
 )

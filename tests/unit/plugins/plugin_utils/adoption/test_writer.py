@@ -28,14 +28,14 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.dec
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import (
     ClusterManifest,
     read_cluster,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import deleted_machines
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.machine import stale_prepared
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.machine_objects import stale_prepared
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]

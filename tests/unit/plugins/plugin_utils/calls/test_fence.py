@@ -14,7 +14,7 @@ import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls import fence
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.fence import Fence
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks, Taken
 
 AT = ("default", "prod")
@@ -39,7 +39,7 @@ def test_an_observation_raises_it_above_the_same_number_of_another_run(locks: Fi
     """A copy of the store gave it the same; a step never does so."""
     mine = Fence(locks, *AT, locks.take(*AT).fencing)
     assert mine.run == t.cast(Taken, locks.own(*AT)).run != ""
-    with pytest.raises(in_files.LockError, match="two stores"):
+    with pytest.raises(file_lock.LockError, match="two stores"):
         mine.answer(1, 1, observing=False)
     assert mine.answer(1, 1, observing=True) and mine.number == 2
 
@@ -47,7 +47,9 @@ def test_an_observation_raises_it_above_the_same_number_of_another_run(locks: Fi
 def test_a_step_never_raises_it(locks: FileLocks) -> None:
     """Whoever did since the observation may have changed what it was decided on."""
     mine = Fence(locks, *AT, locks.take(*AT).fencing)
-    with pytest.raises(in_files.LockError, match=r"since it was observed.*number 1, newest 41.*two stores.*locks/prod"):
+    with pytest.raises(
+        file_lock.LockError, match=r"since it was observed.*number 1, newest 41.*two stores.*locks/prod"
+    ):
         mine.answer(41, 1, observing=False)
     assert locks.check(*AT, 1) == 1
 
@@ -55,7 +57,7 @@ def test_a_step_never_raises_it(locks: FileLocks) -> None:
 def test_a_number_that_no_run_can_have_had_is_not_believed(locks: FileLocks) -> None:
     """A hostile machine must not use up the numbers."""
     mine = Fence(locks, *AT, locks.take(*AT).fencing)
-    with pytest.raises(in_files.LockError, match="no run can have had"):
+    with pytest.raises(file_lock.LockError, match="no run can have had"):
         mine.answer(fence.HIGHEST + 1, 1, observing=True)
     assert locks.check(*AT, 1) == 1
 
@@ -66,7 +68,7 @@ def test_a_run_that_lost_its_lock_ends(locks: FileLocks, observing: bool) -> Non
     mine = Fence(locks, *AT, locks.take(*AT).fencing)
     locks.release_own(*AT)
     assert locks.take(*AT).fencing == 2
-    with pytest.raises(in_files.LostLock):
+    with pytest.raises(file_lock.LostLock):
         mine.answer(2, 1, observing=observing)
     assert locks.check(*AT, 2) == 2
 

@@ -16,7 +16,7 @@ import pytest
 from cel_expr_python import cel
 from rule_cases import CASES, CHANGES, ETCD, ODD, SAME, SURGE
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, rules
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, webhook_rules
 
 Object = dict[str, Any]
 (KIND,) = [kind for kind in definitions.KINDS if kind.name == "KubeadmControlPlane"]
@@ -24,7 +24,7 @@ Object = dict[str, Any]
 
 def refusals(spec: Object, before: Object | None = None) -> frozenset[str]:
     """The messages of the rules that a spec breaks, or its change from the one that was there ``before``."""
-    (version,) = definitions.definition(KIND, rules.CEL_SINCE_MINOR)["spec"]["versions"]
+    (version,) = definitions.definition(KIND, webhook_rules.CEL_SINCE_MINOR)["spec"]["versions"]
     return frozenset(_refusals(version["schema"]["openAPIV3Schema"]["properties"]["spec"], spec, before))
 
 

@@ -18,7 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.re
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import (
     fields,
     render,
-    yaml_text,
+    yaml_documents,
 )
 
 INIT: dict[str, Any] = {
@@ -323,7 +323,7 @@ TRICKY = [
 @pytest.mark.parametrize("text", TRICKY)
 def test_tricky_text_survives_both_readers(text: str) -> None:
     documents = [{"value": text, text or "empty": [text]}]
-    written = yaml_text.documents_text(documents)
+    written = yaml_documents.documents_text(documents)
     assert read_documents(written) == documents
     assert list(yaml.safe_load_all(written)) == documents
 
@@ -335,7 +335,7 @@ SCALARS = (
 
 @given(st.lists(st.dictionaries(st.text(st.characters(exclude_categories=["C", "Z"])), SCALARS), min_size=1))
 def test_text_survives_both_readers(documents: list[dict[str, Any]]) -> None:
-    written = yaml_text.documents_text(documents)
+    written = yaml_documents.documents_text(documents)
     assert list(yaml.safe_load_all(written)) == documents
     assert read_documents(written) == documents
 

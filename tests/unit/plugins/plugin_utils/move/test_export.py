@@ -21,7 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.export 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import VAULT_HEADER
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files, marks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock, marks
 
 PASSWORD = "of the copies"
 Options = dict[str, t.Any]
@@ -141,8 +141,8 @@ def test_a_run_that_works_with_it_now(export: Export, source: Store, copy: Optio
     opening.open_locks(copy).take(*AT)
     with pytest.raises(ControlPlaneFailure, match="was worked with"):
         keep(export, source)
-    with pytest.raises(in_files.Held):
-        in_files.leave_number(copy["path"], *AT, 50)
+    with pytest.raises(file_lock.Held):
+        file_lock.leave_number(copy["path"], *AT, 50)
 
 
 def test_the_same_as_it_was_when_it_is_moved_back(export: Export, source: Store, copy: Options, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError, Violation
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import (
     ClusterManifest,
     read_cluster,
 )

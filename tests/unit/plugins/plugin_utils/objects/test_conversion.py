@@ -15,7 +15,7 @@ import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError, Violation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.convert import whole_objects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import ClusterManifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import ClusterManifest
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 OLDER = ("v1alpha3", "v1alpha4", "v1beta1")

@@ -13,7 +13,7 @@ import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import Violation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.convert import whole_objects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import (
     ClusterManifest,
     list_clusters,
 )

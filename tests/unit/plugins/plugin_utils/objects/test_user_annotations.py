@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import Report, Violation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import ClusterManifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import ClusterManifest
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.user_annotations import (
     KNOWN,
     NOTES,

@@ -13,7 +13,7 @@ from builders import Builder, healthy
 from observed import Machines, objects_of
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.certificate_expiry import record_expiry
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import KUBEADM_CONFIG
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import KUBEADM_CONFIG
 
 KEY = "machine.cluster.x-k8s.io/certificates-expiry"
 END = "2026-11-21T00:00:00Z"

@@ -17,7 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.sna
     check_snapshot,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.overlay import OverlayStore
 
 GATE = [{"name": "g", "apiVersion": "v1", "kind": "ConfigMap", "objectName": "c", "expression": "a"}]

@@ -26,7 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tas
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.records import Secrets, TaskRecord
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]

@@ -28,7 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.fa
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
 
 PLUGINS = Path(failpoints.__file__).resolve().parents[2]
 # Four points; beside it a child in a session of its own, as Ansible's workers and modules have one. Says how far it came.
@@ -190,7 +190,7 @@ def test_store_and_lock_pass_points(on: Runs, tmp_path: Path) -> None:
     kept = store.create(MACHINE)
     store.update(kept)
     store.delete(("cluster.x-k8s.io", "Machine"), "default", "m-1")
-    in_files.release(in_files.acquire(str(tmp_path / "store"), "default", "prod"))
+    file_lock.release(file_lock.acquire(str(tmp_path / "store"), "default", "prod"))
     expected = ("store write Machine", "store remove Machine", "lock take", "lock release")
     assert on.names() == [f"{when} {what}" for what in expected for when in ("before", "after")]
 

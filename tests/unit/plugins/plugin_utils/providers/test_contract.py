@@ -12,7 +12,10 @@ import pytest
 from stored_cluster import INFRASTRUCTURE, stored_cluster
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers.contract import endpoint_servers
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import MACHINE, ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    MACHINE,
+    ClusterObjects,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 HOOK = "pre-drain.delete.hook.machine.cluster.x-k8s.io/backup"

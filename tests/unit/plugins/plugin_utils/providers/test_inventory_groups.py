@@ -9,7 +9,7 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers.inventory_groups import machine_variables
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 

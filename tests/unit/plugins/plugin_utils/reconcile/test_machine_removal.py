@@ -13,7 +13,10 @@ from removal_world import World
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CONTROL_PLANE, MACHINE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CONTROL_PLANE,
+    MACHINE,
+)
 
 HOOK = "pre-drain.delete.hook.machine.cluster.x-k8s.io/backup"
 LATE_HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup"

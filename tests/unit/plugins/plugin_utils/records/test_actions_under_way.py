@@ -28,7 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.acti
     under_way,
     unfinished_rotation,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,

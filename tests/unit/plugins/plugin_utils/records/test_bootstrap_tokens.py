@@ -14,7 +14,7 @@ from stored_cluster import stored_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import join_tokens
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     KUBEADM_CONFIG,
     MACHINE,

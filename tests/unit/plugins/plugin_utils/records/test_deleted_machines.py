@@ -16,8 +16,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.value
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import deleted_machines
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine as machine_objects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine_objects as machine_objects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     KUBEADM_CONFIG,

@@ -15,7 +15,7 @@ from operator_workspace import NAME, OperatorWorkspace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import (
     ClusterManifest,
     read_cluster,
 )
@@ -23,11 +23,11 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tas
     manifest_update as operator_manifest,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import in_place_changes
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster import apply_manifest
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     KUBEADM_CONFIG,
     ClusterObjects,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.stored_cluster import apply_manifest
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]

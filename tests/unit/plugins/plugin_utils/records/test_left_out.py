@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from stored_manifest import Kept, example
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CONTROL_PLANE
 
 TIME = "2026-01-31T10:00:00Z"
 

@@ -15,9 +15,12 @@ from stored_manifest import CONFIGURATION, Kept, example
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.equivalence import keep_equivalent
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+)
 
 
 @pytest.mark.parametrize("form", ["v1alpha3", "v1beta1", "v1beta2"])
@@ -252,7 +255,7 @@ def test_a_template_changed_under_its_name_is_told(kept: Kept) -> None:
     kept.documents[2]["spec"]["template"]["spec"]["image"] = "other"
     kept.file.write_text(yaml.safe_dump_all(kept.documents), encoding="utf-8")
     manifest = read_cluster([str(kept.file)], "default", "my-cluster")
-    warnings = cluster.update_warnings(kept.store, manifest)
+    warnings = stored_cluster.update_warnings(kept.store, manifest)
     assert len(warnings) == 1 and "new name" in warnings[0]
-    assert len(cluster.apply_manifest(kept.store, manifest)) == 1
-    assert cluster.update_warnings(kept.store, manifest) == []
+    assert len(stored_cluster.apply_manifest(kept.store, manifest)) == 1
+    assert stored_cluster.update_warnings(kept.store, manifest) == []

@@ -14,8 +14,8 @@ from stored_manifest import Kept
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers.contract import endpoint_servers
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import deleted_machines
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine_objects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     KUBEADM_CONFIG,
@@ -48,8 +48,8 @@ def _joined(kept: Kept) -> Kept:
     kept.initialized()
     for number, name in enumerate(NAMES):
         objects = read(kept)
-        machine.create_machine(objects, "join", name, "a")
-        machine.note_start(objects, name)
+        machine_objects.create_machine(objects, "join", name, "a")
+        machine_objects.note_start(objects, name)
         addresses = [{"type": "InternalIP", "address": f"10.88.0.1{number}"}]
         change(kept, INFRASTRUCTURE, name, lambda stored, a=addresses: stored.update(status={"addresses": a}))
         change(kept, MACHINE, name, lambda stored: stored.update(status={"bootstrap": {"state": "Succeeded"}}))
@@ -87,7 +87,7 @@ def test_nothing_is_written_to_them(pointed: Kept) -> None:
     assert propagate(objects, None) == [] and deleted_machines.restore(objects) == []
     assert pointed.files() == before
     assert objects.unowned_machines() == [] and objects.prepared_machines() == []
-    assert machine.stale_prepared(objects) == []
+    assert machine_objects.stale_prepared(objects) == []
 
 
 @pytest.mark.parametrize("kind", [INFRASTRUCTURE, KUBEADM_CONFIG])

@@ -13,8 +13,8 @@ import typing as t
 import pytest
 from stored_manifest import Kept
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine as machine_objects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine_objects as machine_objects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     KUBEADM_CONFIG,
     MACHINE,
     ClusterObjects,

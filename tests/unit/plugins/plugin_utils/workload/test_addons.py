@@ -11,13 +11,13 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import compare_and_swap
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm import addons
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm import addon_images
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload import (
-    control_plane,
     coredns,
+    desired_state,
     kube_proxy,
-    kubeadm_config,
-    kubelet_config,
+    kubeadm_config_map,
+    kubelet_config_map,
     rbac,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload.writes import WorkloadError
@@ -66,7 +66,7 @@ def dns(image: str, corefile: str = ".:53 {\n    errors\n}\n", **pod: t.Any) -> 
     }
     template = {"containers": [{"name": "coredns", "image": image}], "volumes": [volume], **pod}
     return {
-        kubeadm_config.PATH: None,
+        kubeadm_config_map.PATH: None,
         coredns.CONFIG_MAP: {"metadata": {"resourceVersion": "1"}, "data": {"Corefile": corefile}},
         coredns.DEPLOYMENT: {"metadata": {"resourceVersion": "2"}, "spec": {"template": {"spec": template}}},
         f"{rbac.RBAC}/clusterroles/system:coredns": None,
@@ -157,7 +157,7 @@ def test_an_upgrade_that_was_broken_off_and_is_wanted_no_more_is_taken_back(
     stored = (
         "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\ndns:\n  type: CoreDNS\n  imageTag: v1.8.0\n"
     )
-    objects[kubeadm_config.PATH] = {"metadata": {"resourceVersion": "3"}, "data": {"ClusterConfiguration": stored}}
+    objects[kubeadm_config_map.PATH] = {"metadata": {"resourceVersion": "3"}, "data": {"ClusterConfiguration": stored}}
     done = coredns.plan(objects, coredns.Wanted(image_tag="1.7.0"))
     config, *before, deployment = done.writes
     assert "imageTag: 1.7.0" in config.document["data"]["ClusterConfiguration"]
@@ -227,13 +227,13 @@ def test_tolerations_by_version(version: str, expected: list[str]) -> None:
 )
 def test_the_kubelets_config_map_by_version(version: str, gates: dict[str, bool], name: str) -> None:
     text = f"apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\nfeatureGates: {gates!r}\n"
-    objects: dict[str, t.Any] = {read.path: None for read in kubelet_config.reads(version)}
-    objects[kubeadm_config.PATH] = {"data": {"ClusterConfiguration": text}}
+    objects: dict[str, t.Any] = {read.path: None for read in kubelet_config_map.reads(version)}
+    objects[kubeadm_config_map.PATH] = {"data": {"ClusterConfiguration": text}}
     with pytest.raises(WorkloadError, match=f"kube-system/{name}, which does not exist"):
-        kubelet_config.plan(objects, version)
+        kubelet_config_map.plan(objects, version)
     source = next(path for path in objects if "kubelet-config" in path and not path.endswith(f"/{name}"))
     objects[source] = {"metadata": {"annotations": {"a": "b"}}, "data": {"kubelet": "x"}}
-    config_map, role, binding = kubelet_config.plan(objects, version).writes
+    config_map, role, binding = kubelet_config_map.plan(objects, version).writes
     assert config_map.document["metadata"] == {"name": name, "namespace": "kube-system", "annotations": {"a": "b"}}
     assert config_map.document["data"] == {"kubelet": "x"}
     assert role.document["rules"][0]["resourceNames"] == [name]
@@ -268,8 +268,8 @@ def test_what_a_control_plane_says() -> None:
     cluster = {"metadata": {"name": "prod"}, "spec": {}}
     configuration = {"imageRepository": "a.org", "dns": {"imageTag": "v1.11.3"}, "apiServer": {"certSANs": ["x"]}}
     spec = {"version": "v1.31.4", "kubeadmConfigSpec": {"clusterConfiguration": configuration}}
-    plane = {"metadata": {"annotations": {control_plane.SKIP_COREDNS: ""}}, "spec": spec}
-    wanted = control_plane.wanted_kubeadm_config(cluster, plane)
+    plane = {"metadata": {"annotations": {desired_state.SKIP_COREDNS: ""}}, "spec": spec}
+    wanted = desired_state.wanted_kubeadm_config(cluster, plane)
     assert wanted.feature_gates == {"ControlPlaneKubeletLocalMode": True}
     assert (wanted.image_repository, wanted.api_server, wanted.scheduler, wanted.dns) == (
         "a.org",
@@ -277,23 +277,23 @@ def test_what_a_control_plane_says() -> None:
         {},
         None,
     )
-    assert addons.wanted_coredns(plane) == coredns.Wanted("v1.31.4", "a.org", None, "v1.11.3")
-    assert control_plane.skips(plane, control_plane.SKIP_COREDNS)
-    assert not control_plane.skips(plane, control_plane.SKIP_KUBE_PROXY)
+    assert addon_images.wanted_coredns(plane) == coredns.Wanted("v1.31.4", "a.org", None, "v1.11.3")
+    assert desired_state.skips(plane, desired_state.SKIP_COREDNS)
+    assert not desired_state.skips(plane, desired_state.SKIP_KUBE_PROXY)
     bare = {"metadata": {}, "spec": {"version": "v1.20.2"}}
-    assert control_plane.wanted_kubeadm_config(cluster, bare).feature_gates == {}
-    assert addons.image_repository(bare) is None
+    assert desired_state.wanted_kubeadm_config(cluster, bare).feature_gates == {}
+    assert addon_images.image_repository(bare) is None
 
 
 def test_what_was_taken_out_of_the_spec_is_taken_out_of_kubeadm_config() -> None:
     """A rollout for it would make machines as before; a registry that nobody's spec named is somebody else's word."""
     cluster = {"metadata": {"name": "prod"}, "spec": {}}
     plane = {"metadata": {}, "spec": {"version": "v1.31.4", "kubeadmConfigSpec": {}}}
-    wanted = control_plane.wanted_kubeadm_config(cluster, plane)
+    wanted = desired_state.wanted_kubeadm_config(cluster, plane)
     assert (wanted.certificate_validity_period_days, wanted.encryption_algorithm) == (0, "")
     assert wanted.image_repository is None
     machines = [{"spec": {"clusterConfiguration": {"imageRepository": "a.org"}}}]
-    assert control_plane.wanted_kubeadm_config(cluster, plane, machines).image_repository == ""
+    assert desired_state.wanted_kubeadm_config(cluster, plane, machines).image_repository == ""
 
 
 def test_fields_that_are_kept() -> None:

@@ -14,7 +14,7 @@ from store_objects import MACHINE, machine
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.view import OF_ALL, OF_NAMESPACE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.read_once import OF_ALL, OF_NAMESPACE
 
 LABEL = "cluster.x-k8s.io/cluster-name"
 

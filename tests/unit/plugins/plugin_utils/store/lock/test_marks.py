@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files, marks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock, marks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks
 
 AT = ("default", "prod")
@@ -69,12 +69,12 @@ def test_one_that_can_not_be_read_keeps_everybody_out(text: str) -> None:
 def test_a_number_that_is_left(locks: FileLocks, tmp_path: Path) -> None:
     """The next holder gets a higher one; it never falls, and nobody's lock is taken away."""
     where = (str(tmp_path / "store"), *AT)
-    in_files.leave_number(*where, 7)
+    file_lock.leave_number(*where, 7)
     assert locks.take(*AT).fencing == 8
-    with pytest.raises(in_files.Held):
-        in_files.leave_number(*where, 20)
+    with pytest.raises(file_lock.Held):
+        file_lock.leave_number(*where, 20)
     locks.release_own(*AT)
-    in_files.leave_number(*where, 3)
+    file_lock.leave_number(*where, 3)
     assert locks.take(*AT).fencing == 9
 
 
@@ -93,6 +93,6 @@ def test_a_run_that_lost_its_lock_marks_nothing(locks: FileLocks) -> None:
     locks.set_mark(*AT, mark, taken.fencing)
     locks.release_own(*AT)
     locks.take(*AT)
-    with pytest.raises(in_files.LostLock):
+    with pytest.raises(file_lock.LostLock):
         locks.set_mark(*AT, None, taken.fencing)
     assert locks.mark(*AT) == mark

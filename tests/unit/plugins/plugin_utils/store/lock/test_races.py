@@ -12,17 +12,17 @@ import signal
 import pytest
 from locks import HOLD, as_run, gone
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
 
 
 def test_a_run_that_is_killed_leaves_a_lock_that_is_taken_at_once(store, python):
     run = python.start(HOLD, store)
     assert run.stdout.readline() == "1\n"
-    with pytest.raises(in_files.Held, match=f"process {run.pid}"):
-        in_files.acquire(store, "default", "prod")
+    with pytest.raises(file_lock.Held, match=f"process {run.pid}"):
+        file_lock.acquire(store, "default", "prod")
     run.kill()
     run.communicate()
-    assert in_files.acquire(store, "default", "prod", observe_seconds=3600).fencing == 2
+    assert file_lock.acquire(store, "default", "prod", observe_seconds=3600).fencing == 2
 
 
 def test_killed_at_any_step_of_taking_and_releasing(store, python, killed_at_step, tmp_path):
@@ -43,12 +43,12 @@ for _ in range(2):
         shutil.rmtree(store, ignore_errors=True)
         done = python.run(killed_at_step + script, step, store)
         taken = [int(line) for line in done.stdout.split()]
-        lease = in_files.acquire(store, "default", "prod", observe_seconds=3600)
+        lease = file_lock.acquire(store, "default", "prod", observe_seconds=3600)
         assert lease.fencing > max(taken, default=0)
-        in_files.check(lease)
+        file_lock.check(lease)
         leftovers = [name for _path, _folders, files in os.walk(store) for name in files if name.startswith(".tmp-")]
         assert leftovers == []
-        assert in_files.release(lease) is True
+        assert file_lock.release(lease) is True
         if done.returncode == 0:
             break
         assert done.returncode == -signal.SIGKILL, done.stderr
@@ -121,13 +121,13 @@ sys.stdin.readline()
 def test_a_run_that_stood_still_while_taking_finds_another(store, folder, python, sleepers, stopped_at):
     run = python.start(STOPPED_WHILE_TAKING, store, stopped_at)
     os.waitid(os.P_PID, run.pid, os.WSTOPPED)
-    in_files.release(in_files.acquire(store, "default", "prod"))
+    file_lock.release(file_lock.acquire(store, "default", "prod"))
     other = sleepers()
-    lease = in_files.acquire(store, "default", "prod", as_run(other))
+    lease = file_lock.acquire(store, "default", "prod", as_run(other))
     run.send_signal(signal.SIGCONT)
     assert run.stdout.readline() == f"held by {other.pid}\n"
     run.communicate("\n", timeout=30)
-    in_files.check(lease)
+    file_lock.check(lease)
     assert [name for name in os.listdir(folder) if name.endswith(".json")] == ["2.json"]
 
 
@@ -135,7 +135,7 @@ def test_a_run_that_stood_still_while_taking_finds_another(store, folder, python
 def test_a_run_that_stood_still_while_taking_never_gets_a_used_number(store, folder, python, stopped_at):
     run = python.start(STOPPED_WHILE_TAKING, store, stopped_at)
     os.waitid(os.P_PID, run.pid, os.WSTOPPED)
-    in_files.release(in_files.acquire(store, "default", "prod"))
+    file_lock.release(file_lock.acquire(store, "default", "prod"))
     run.send_signal(signal.SIGCONT)
     assert run.stdout.readline() == "2\n"
     run.communicate("\n", timeout=30)
@@ -155,7 +155,7 @@ except lock.Held:
 sys.stdin.readline()
 """
     for expected in range(2, 14, 2):
-        in_files.acquire(store, "default", "prod", in_files.this_holder(gone()))
+        file_lock.acquire(store, "default", "prod", file_lock.this_holder(gone()))
         runs = [python.start(script, store) for _process in range(3)]
         for run in runs:
             run.stdin.write("go\n")

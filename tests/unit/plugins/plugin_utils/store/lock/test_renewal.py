@@ -14,18 +14,18 @@ from locks import HOLD, as_run, count, one_renewer, renewers, wait_for_count, wa
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.identity import Process
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
 
 
 class TestRenewal:
     def test_it_counts_while_the_run_lives(self, store, folder, sleepers):
-        in_files.acquire(store, "default", "prod", as_run(sleepers()))
+        file_lock.acquire(store, "default", "prod", as_run(sleepers()))
         wait_for_count(folder, 1, 1)
 
     def test_it_is_no_ones_child_and_holds_nothing_of_the_run(self, store, sleepers):
         opened = os.open(store + "-open", os.O_CREAT)
         os.set_inheritable(opened, True)
-        in_files.acquire(store, "default", "prod", as_run(sleepers()))
+        file_lock.acquire(store, "default", "prod", as_run(sleepers()))
         pid = one_renewer(store)
         assert os.getsid(pid) not in (os.getsid(0), pid)
         targets = {os.readlink(f"/proc/{pid}/fd/{each}") for each in os.listdir(f"/proc/{pid}/fd")}
@@ -46,7 +46,7 @@ class TestRenewal:
             run.communicate()
 
     def test_it_survives_what_is_sent_to_the_runs_group(self, store, sleepers):
-        in_files.acquire(store, "default", "prod", as_run(sleepers()))
+        file_lock.acquire(store, "default", "prod", as_run(sleepers()))
         pid = one_renewer(store)
         assert os.getpgid(pid) != os.getpgid(0)
         os.kill(pid, signal.SIGINT)
@@ -54,29 +54,29 @@ class TestRenewal:
         wait_for_count(os.path.join(store, "default/locks/prod"), 1, 1)
 
     def test_it_ends_with_the_release(self, store, sleepers):
-        lease = in_files.acquire(store, "default", "prod", as_run(sleepers()))
+        lease = file_lock.acquire(store, "default", "prod", as_run(sleepers()))
         pid = one_renewer(store)
-        in_files.release(lease)
+        file_lock.release(lease)
         wait_for_end(pid)
 
     def test_it_ends_when_taken_over_and_when_the_store_is_removed(self, store, sleepers):
         run = identity.identify(sleepers().pid)
-        in_files.acquire(store, "default", "prod", replace(in_files.this_holder(run), start_time=run.start_time))
+        file_lock.acquire(store, "default", "prod", replace(file_lock.this_holder(run), start_time=run.start_time))
         pid = one_renewer(store)
         shutil.rmtree(store)
         wait_for_end(pid)
 
     def test_a_killed_one_is_started_again_with_the_lease(self, store, folder):
-        in_files.acquire(store, "default", "prod")
+        file_lock.acquire(store, "default", "prod")
         pid = one_renewer(store)
         os.kill(pid, signal.SIGKILL)
         wait_for_end(pid)
         before = count(folder, 1)
-        in_files.acquire(store, "default", "prod")
+        file_lock.acquire(store, "default", "prod")
         wait_for_count(folder, 1, before)
 
     def test_for_a_process_that_is_gone_it_ends_at_once(self, store, folder):
-        in_files.acquire(store, "default", "prod", in_files.this_holder(Process(os.getpid(), 1)))
+        file_lock.acquire(store, "default", "prod", file_lock.this_holder(Process(os.getpid(), 1)))
         for pid in renewers(store):
             wait_for_end(pid)
         assert count(folder, 1) == 0

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 from store_objects import MACHINE, machine
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.view import OF_ALL, OF_NAMESPACE, View
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.read_once import OF_ALL, OF_NAMESPACE, View
 
 LABELS = {"k": "1"}
 

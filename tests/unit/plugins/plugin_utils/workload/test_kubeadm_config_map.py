@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload.kubeadm_config import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload.kubeadm_config_map import (
     PATH,
     ApiEndpoint,
     Wanted,

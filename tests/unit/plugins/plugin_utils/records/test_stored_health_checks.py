@@ -17,10 +17,12 @@ from stored_manifest import Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import condition_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster as cluster_records
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import health_checks
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.health_checks import HEALTH_CHECK
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import MACHINE, ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_health_checks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    MACHINE,
+    ClusterObjects,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.stored_health_checks import HEALTH_CHECK
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.overlay import OverlayStore
 
 Object = dict[str, Any]
@@ -70,7 +72,7 @@ def test_it_is_deleted_with_its_cluster(kept: Kept) -> None:
     kept.apply([*kept.documents, document()])
     objects = ClusterObjects.read(kept.store, "default", "my-cluster")
     assert objects is not None
-    assert "delete MachineHealthCheck hc" in cluster_records.delete_records(objects)
+    assert "delete MachineHealthCheck hc" in stored_cluster.delete_records(objects)
     assert kept.store.list(HEALTH_CHECK) == []
 
 
@@ -125,7 +127,7 @@ def test_a_mark_leads_to_the_removal_of_that_machine(tmp_path: Path) -> None:
     builder = sick()
     objects, snapshot = stored(builder, tmp_path)
     assert decide(snapshot)["action"] != "remove"
-    health_checks.check_health(objects, snapshot)
+    stored_health_checks.check_health(objects, snapshot)
     assert status_of(objects, "m2", "HealthCheckSucceeded") == ("False", "UnhealthyNode")
     assert status_of(objects, "m2", "OwnerRemediated") == ("False", "WaitingForRemediation")
     decision = decide(seen(builder, objects))
@@ -138,7 +140,7 @@ def test_a_machine_that_begins_to_be_unhealthy_is_explained_once(tmp_path: Path)
     objects, snapshot = stored(builder, tmp_path)
     explained = objects.store = ExplainedStore(str(tmp_path))
     for _look in range(2):
-        health_checks.check_health(objects, snapshot)
+        stored_health_checks.check_health(objects, snapshot)
         snapshot = seen(builder, objects)
     assert [each[:4] for each in explained.told] == [("Machine", "m2", True, "MachineMarkedUnhealthy")]
     assert "m2 is to be remediated" in explained.told[0][4]
@@ -147,7 +149,7 @@ def test_a_machine_that_begins_to_be_unhealthy_is_explained_once(tmp_path: Path)
 def test_what_is_kept_of_a_health_check(tmp_path: Path) -> None:
     """Counts, targets and whether it allows remediation; the observed conditions of the machines with it."""
     objects, snapshot = stored(sick(), tmp_path, mhc(limit=0))
-    health_checks.check_health(objects, snapshot)
+    stored_health_checks.check_health(objects, snapshot)
     [kept] = objects.store.list(HEALTH_CHECK)
     assert (kept["status"]["expectedMachines"], kept["status"]["currentHealthy"]) == (3, 2)
     condition = condition_of(kept, "RemediationAllowed")
@@ -161,10 +163,10 @@ def test_a_second_look_changes_no_mark_and_no_time(tmp_path: Path) -> None:
     """lastTransitionTime is evidence."""
     builder = sick()
     objects, snapshot = stored(builder, tmp_path)
-    health_checks.check_health(objects, snapshot)
+    stored_health_checks.check_health(objects, snapshot)
     before = [each["status"]["conditions"] for each in objects.machines]
     builder.snapshot["now"] = at(-60)
-    health_checks.check_health(objects, seen(builder, objects))
+    stored_health_checks.check_health(objects, seen(builder, objects))
     assert [each["status"]["conditions"] for each in objects.machines] == before
 
 
@@ -173,7 +175,7 @@ def test_a_decision_that_is_not_carried_out_is_not_written(tmp_path: Path) -> No
     builder = sick()
     objects, snapshot = stored(builder, tmp_path)
     for _time in range(2):
-        health_checks.check_health(objects, snapshot)
+        stored_health_checks.check_health(objects, snapshot)
         snapshot = seen(builder, objects)
     assert status_of(objects, "m2", "OwnerRemediated") == ("False", "WaitingForRemediation")
     assert all(not each["metadata"].get("deletionTimestamp") for each in objects.machines)
@@ -185,8 +187,8 @@ def test_check_mode_writes_nothing(tmp_path: Path) -> None:
     objects, snapshot = stored(builder, tmp_path)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*.yaml")}
     objects.store = OverlayStore(objects.store, "2026-01-31T12:00:00Z")
-    health_checks.annotate(objects, ["m1"])
-    evaluation = health_checks.check_health(objects, seen(builder, objects))
+    stored_health_checks.annotate(objects, ["m1"])
+    evaluation = stored_health_checks.check_health(objects, seen(builder, objects))
     assert {name for name, each in evaluation.verdicts.items() if each.marked} == {"m1", "m2"}
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.yaml")} == files
     del snapshot
@@ -195,6 +197,6 @@ def test_check_mode_writes_nothing(tmp_path: Path) -> None:
 def test_the_annotation_is_set_once(tmp_path: Path) -> None:
     """A second run has nothing to change."""
     objects, _snapshot = stored(healthy(3), tmp_path)
-    assert health_checks.annotate(objects, ["m1", "m3"]) == ["m1", "m3"]
-    assert health_checks.annotate(objects, ["m1", "m3"]) == []
+    assert stored_health_checks.annotate(objects, ["m1", "m3"]) == ["m1", "m3"]
+    assert stored_health_checks.annotate(objects, ["m1", "m3"]) == []
     assert REMEDIATE in (objects.machine("m3") or {})["metadata"]["annotations"]

@@ -15,8 +15,11 @@ from stored_cluster import stored_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes.control_plane_action import Waiting
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.second_voter import recover
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import MACHINE, ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.single_voter_recovery import recover
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    MACHINE,
+    ClusterObjects,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]

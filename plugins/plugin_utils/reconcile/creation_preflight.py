@@ -23,7 +23,7 @@ from ..decision.plan.steps import machines_ahead
 from ..objects import kinds
 from ..providers import inventory_pool, pool_preflight
 from ..providers.contract import provider_role
-from ..records.objects import ClusterObjects, Object
+from ..records.cluster_objects import ClusterObjects, Object
 
 LOCAL_MACHINES = "kubeadm.control_plane.machine_nspawn"
 # A role's variable; without it, the endpoint is one that exists already.

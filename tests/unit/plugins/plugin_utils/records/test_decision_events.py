@@ -16,8 +16,11 @@ from stored_cluster import stored_cluster
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision import decision_text
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import events
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CONTROL_PLANE, ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import decision_events
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CONTROL_PLANE,
+    ClusterObjects,
+)
 
 
 class Kept:
@@ -34,7 +37,7 @@ class Kept:
 
     def decided(self, builder: Builder) -> list[tuple[str, str, bool, str, str]]:
         decision = decide(builder.build())
-        events.record_decision(self.objects(), decision, decision_text.describe(decision))
+        decision_events.record_decision(self.objects(), decision, decision_text.describe(decision))
         return self.store.told
 
 
@@ -105,7 +108,7 @@ FAILED = {
 @pytest.mark.parametrize(("action", "reason"), FAILED.items())
 def test_what_failed(kept: Kept, action: str, reason: str) -> None:
     intent = {"action": action, "target": "m2"}
-    events.record_failure(kept.objects(), intent, "kubeadm ended with 1")
+    decision_events.record_failure(kept.objects(), intent, "kubeadm ended with 1")
     assert [(each[1], each[2], each[3], each[4]) for each in kept.store.told] == [
         ("prod", True, reason, "kubeadm ended with 1"),
         ("m2", True, reason, "kubeadm ended with 1"),
@@ -114,5 +117,5 @@ def test_what_failed(kept: Kept, action: str, reason: str) -> None:
 
 def test_where_the_control_planes_object_is_gone_the_cluster_is_told_of(kept: Kept) -> None:
     kept.store.delete(CONTROL_PLANE, "default", "prod")
-    events.record_failure(kept.objects(), {"action": "deleteInfrastructure", "target": ""}, "no route to host")
+    decision_events.record_failure(kept.objects(), {"action": "deleteInfrastructure", "target": ""}, "no route to host")
     assert [each[:2] for each in kept.store.told] == [("Cluster", "prod")]

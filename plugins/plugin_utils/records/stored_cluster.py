@@ -18,15 +18,15 @@ from ..decision.removal import deleted_control_plane
 from ..kubeadm import coredns_releases
 from ..objects import defaults, kinds
 from ..objects.equivalence import keep_equivalent, settle
-from ..objects.manifest.cluster import ClusterManifest
+from ..objects.manifest.reader import ClusterManifest
 from ..objects.user_annotations import FROM_MANIFEST, OWNED_BY_THE_MANIFEST
 from ..objects.validate import control_plane as validate
 from ..objects.validate import update
 from ..pki import secrets
 from ..store.base import Store, kind_ref_of
-from . import health_checks, in_place_changes
+from . import in_place_changes, stored_health_checks
 from .adopted_machines import with_rebuilt_spec
-from .objects import (
+from .cluster_objects import (
     CLUSTER,
     CLUSTER_LABEL,
     CONTROL_PLANE,
@@ -100,7 +100,7 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
             changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(changed_paths(stored, merged))}")
             store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
     in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
-    return changes + health_checks.delete_others(store, manifest) + _in_place(store, manifest, before)
+    return changes + stored_health_checks.delete_others(store, manifest) + _in_place(store, manifest, before)
 
 
 def _label(obj: Object, manifest: ClusterManifest) -> Object:
@@ -153,7 +153,7 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
             report = manifest.report(secret)
             update.validate_secret_update(stored, secret, was_initialized, report)
             violations += report.violations
-    return violations + health_checks.update_violations(store, manifest)
+    return violations + stored_health_checks.update_violations(store, manifest)
 
 
 def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManifest:
@@ -344,8 +344,8 @@ def delete_records(objects: ClusterObjects) -> list[str]:
         if delete_finally(store, reference, namespace, name):
             deleted.append(f"delete {reference[1]} {name}")
 
-    for check in health_checks.of_cluster(store, namespace, objects.name):
-        delete(health_checks.HEALTH_CHECK, check["metadata"]["name"])
+    for check in stored_health_checks.of_cluster(store, namespace, objects.name):
+        delete(stored_health_checks.HEALTH_CHECK, check["metadata"]["name"])
     for secret in store.list(SECRET, namespace, {CLUSTER_LABEL: objects.name}):
         if _owned(objects, secret):
             delete(SECRET, secret["metadata"]["name"])

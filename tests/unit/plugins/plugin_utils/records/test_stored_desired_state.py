@@ -13,8 +13,11 @@ from workspace import cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_wishes
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_desired_state
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Conflict
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
@@ -54,7 +57,7 @@ def control_plane(store: FileStore) -> Object:
 
 
 def settle(store: FileStore) -> t.Optional[list[str]]:
-    return stored_wishes.settle(store, "default", "prod")
+    return stored_desired_state.settle(store, "default", "prod")
 
 
 def test_completed_once(store: EditedStore) -> None:
@@ -103,7 +106,7 @@ def test_edits_without_an_end(store: EditedStore) -> None:
 
 
 def test_no_such_cluster_and_one_that_goes(store: EditedStore) -> None:
-    assert stored_wishes.settle(store, "default", "other") is None
+    assert stored_desired_state.settle(store, "default", "other") is None
     settle(store)
     store.delete(CLUSTER, "default", "prod")
     store.modify(CONTROL_PLANE, "default", NAME, lambda found: found["spec"].update(replicas=2))

@@ -12,7 +12,7 @@ import typing as t
 
 from ..decision.removal.deleted_control_plane import latched
 from ..objects.conditions import remove_condition, set_condition
-from .objects import CLUSTER, CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from .cluster_objects import CLUSTER, CONTROL_PLANE, MACHINE, ClusterObjects, Object
 
 # Says that a rollout is under way; scaling waits for its end.
 ROLLOUT = "rollout"

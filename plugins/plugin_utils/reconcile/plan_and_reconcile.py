@@ -22,12 +22,12 @@ from ..decision.snapshot.spec_hash import spec_parts
 from ..decision.snapshot.state_fingerprint import fingerprint
 from ..decision.snapshot.typed_snapshot import Problem
 from ..objects import kinds
-from ..objects.manifest.cluster import ClusterManifest
+from ..objects.manifest.reader import ClusterManifest
 from ..observe.maintenance_window import maintenance
 from ..observe.readiness_gates import Gates
-from ..records import cluster
-from ..records.machine import new_name, prepared_matches
-from ..records.objects import ClusterObjects, Object
+from ..records import stored_cluster
+from ..records.cluster_objects import ClusterObjects, Object
+from ..records.machine_objects import new_name, prepared_matches
 from ..store.base import Store
 from ..store.overlay import OverlayStore
 
@@ -104,7 +104,7 @@ def with_manifest(snapshot: Object, manifest: ClusterManifest) -> Object:
             store.create(
                 {"apiVersion": template["apiVersion"], "kind": template["kind"], **stored, "metadata": metadata}
             )
-    cluster.apply_manifest(store, manifest)
+    stored_cluster.apply_manifest(store, manifest)
     metadata = snapshot["cluster"]["metadata"]
     objects = t.cast(
         ClusterObjects, ClusterObjects.read(store, metadata.get("namespace") or "default", metadata["name"])

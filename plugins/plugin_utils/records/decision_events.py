@@ -14,7 +14,7 @@ import typing as t
 
 from ...module_utils.common.values import condition_in
 from ..decision import terms
-from .objects import ClusterObjects, Object
+from .cluster_objects import ClusterObjects, Object
 
 CONTROL_PLANE_UNHEALTHY = "ControlPlaneUnhealthy"
 # What begins, in the words of Cluster API's conditions where it has them.

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,
     ClusterObjects,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status import write_status
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status_writer import write_status
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]

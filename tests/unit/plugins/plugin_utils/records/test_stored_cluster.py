@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import ClusterManifest
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import ClusterManifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     SECRET,
@@ -76,17 +76,17 @@ def read(store: FileStore) -> ClusterObjects:
 
 def test_applying_twice_changes_nothing_the_second_time(store: FileStore) -> None:
     """The second run of an unchanged manifest."""
-    assert len(cluster.apply_manifest(store, manifest())) == 4
-    assert cluster.apply_manifest(store, manifest()) == []
+    assert len(stored_cluster.apply_manifest(store, manifest())) == 4
+    assert stored_cluster.apply_manifest(store, manifest()) == []
 
 
 def test_a_change_names_its_path(store: FileStore) -> None:
     """An edited field is named; what others filled in stays."""
-    cluster.apply_manifest(store, manifest())
+    stored_cluster.apply_manifest(store, manifest())
     endpoint = {"host": "10.88.0.2", "port": 6443}
     store.modify(CLUSTER, "default", "c", lambda stored: stored["spec"].update(controlPlaneEndpoint=endpoint))
     store.modify(CONTROL_PLANE, "default", "cp", lambda stored: stored.update(status={"replicas": 3}))
-    assert cluster.apply_manifest(store, manifest(replicas=5)) == [
+    assert stored_cluster.apply_manifest(store, manifest(replicas=5)) == [
         "change KubeadmControlPlane default/cp: spec.replicas"
     ]
     objects = read(store)
@@ -97,27 +97,29 @@ def test_a_change_names_its_path(store: FileStore) -> None:
 def test_a_secrets_value_is_not_named(store: FileStore) -> None:
     """The change of a user's Secret tells its path, never what is in it."""
     secret = obj("v1", "Secret", "c-ca", type="Opaque", data={"tls.key": "b2xk"})
-    cluster.apply_manifest(store, manifest(secrets=[secret]))
+    stored_cluster.apply_manifest(store, manifest(secrets=[secret]))
     changed = copy.deepcopy(secret)
     changed["data"]["tls.key"] = "bmV3"
-    assert cluster.apply_manifest(store, manifest(secrets=[changed])) == ["change Secret default/c-ca: data.tls.key"]
+    assert stored_cluster.apply_manifest(store, manifest(secrets=[changed])) == [
+        "change Secret default/c-ca: data.tls.key"
+    ]
     assert (store.get(SECRET, "default", "c-ca") or {})["data"] == {"tls.key": "bmV3"}
 
 
 def test_deletion_is_marked_once_and_leaves_nothing(store: FileStore) -> None:
     """Marked, marked again without a change, then everything goes."""
-    cluster.apply_manifest(store, manifest())
-    assert len(cluster.mark_deleting(read(store), False)) == 2
-    assert cluster.mark_deleting(read(store), False) == []
+    stored_cluster.apply_manifest(store, manifest())
+    assert len(stored_cluster.mark_deleting(read(store), False)) == 2
+    assert stored_cluster.mark_deleting(read(store), False) == []
     assert read(store).cluster["metadata"]["deletionTimestamp"]
-    cluster.delete_records(read(store))
+    stored_cluster.delete_records(read(store))
     assert ClusterObjects.read(store, "default", "c") is None
     assert store.get(CONTROL_PLANE, "default", "cp") is None
 
 
 def test_a_users_own_secret_stays(store: FileStore) -> None:
     """Labels tell to whom it belongs and not who made it: without the Cluster or its control plane as an owner it is left."""
-    cluster.apply_manifest(store, manifest())
+    stored_cluster.apply_manifest(store, manifest())
     label = {"cluster.x-k8s.io/cluster-name": "c"}
     owners: dict[str, list[dict[str, t.Any]]] = {
         "c-ca": [{"kind": CONTROL_PLANE[1], "name": "cp", "controller": True}],
@@ -131,30 +133,30 @@ def test_a_users_own_secret_stays(store: FileStore) -> None:
         secret = obj("v1", "Secret", name, type="Opaque", data={})
         secret["metadata"].update(labels=label, ownerReferences=references)
         store.create(secret)
-    cluster.mark_deleting(read(store), False)
-    cluster.delete_records(read(store))
+    stored_cluster.mark_deleting(read(store), False)
+    stored_cluster.delete_records(read(store))
     assert [each["metadata"]["name"] for each in store.list(SECRET, "default", {})] == ["registry-login", "team"]
 
 
 def test_a_deletion_that_was_cut_off_before_the_cluster_is_gone_on_with(store: FileStore) -> None:
     """Only where everything else went in a deletion: a Cluster that merely lacks something is not thrown away."""
-    cluster.apply_manifest(store, manifest())
+    stored_cluster.apply_manifest(store, manifest())
     for reference, name in ((CONTROL_PLANE, "cp"), ((INFRASTRUCTURE, "NspawnCluster"), "i")):
-        assert not cluster.is_last_record(read(store))
+        assert not stored_cluster.is_last_record(read(store))
         delete_finally(store, reference, "default", name)
-    assert not cluster.is_last_record(read(store))
-    cluster.mark_deleting(read(store), False)
-    assert cluster.is_last_record(read(store))
+    assert not stored_cluster.is_last_record(read(store))
+    stored_cluster.mark_deleting(read(store), False)
+    assert stored_cluster.is_last_record(read(store))
 
 
 def test_a_template_that_another_control_plane_uses_is_kept(store: FileStore) -> None:
     """Two clusters may share a machine template."""
-    cluster.apply_manifest(store, manifest())
+    stored_cluster.apply_manifest(store, manifest())
     other = copy.deepcopy(manifest().control_plane)
     other["metadata"]["name"] = "other"
     store.create(other)
-    cluster.mark_deleting(read(store), False)
-    cluster.delete_records(read(store))
+    stored_cluster.mark_deleting(read(store), False)
+    stored_cluster.delete_records(read(store))
     assert store.get((INFRASTRUCTURE, "NspawnMachineTemplate"), "default", "t") is not None
 
 
@@ -164,19 +166,19 @@ def test_an_annotation_that_leaves_the_manifest_leaves_the_store(tmp_path: Path)
     ours, theirs = "kubeadm.control-plane/maintenance-window", "controlplane.cluster.x-k8s.io/remediation-in-progress"
     desired = manifest()
     desired.control_plane["metadata"]["annotations"] = {ours: "x"}
-    cluster.apply_manifest(store, desired)
+    stored_cluster.apply_manifest(store, desired)
     store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"]["annotations"].update({theirs: "{}"}))
-    changes = cluster.apply_manifest(store, manifest())
+    changes = stored_cluster.apply_manifest(store, manifest())
     stored = store.get(CONTROL_PLANE, "default", "cp")
     assert stored is not None and stored["metadata"]["annotations"] == {theirs: "{}"}
     assert len(changes) == 1 and ours in changes[0]
-    assert cluster.apply_manifest(store, manifest()) == []
+    assert stored_cluster.apply_manifest(store, manifest()) == []
 
 
 def test_a_pause_is_whose_who_paused(tmp_path: Path) -> None:
     """A Cluster that somebody paused in the store stays so under a manifest that is silent on it; what the manifest says, it decides."""
     store = FileStore(str(tmp_path / "store"))
-    cluster.apply_manifest(store, manifest())
+    stored_cluster.apply_manifest(store, manifest())
 
     def pause(value: bool) -> None:
         store.modify(CLUSTER, "default", "c", lambda obj: obj["spec"].update(paused=value))
@@ -185,20 +187,20 @@ def test_a_pause_is_whose_who_paused(tmp_path: Path) -> None:
         return bool((store.get(CLUSTER, "default", "c") or {})["spec"].get("paused"))
 
     pause(True)
-    assert cluster.apply_manifest(store, manifest()) == [] and paused()
+    assert stored_cluster.apply_manifest(store, manifest()) == [] and paused()
     pause(False)
-    assert cluster.apply_manifest(store, manifest()) == [] and not paused()
+    assert stored_cluster.apply_manifest(store, manifest()) == [] and not paused()
     said = manifest()
     said.cluster["spec"]["paused"] = True
-    assert len(cluster.apply_manifest(store, said)) == 1 and paused()
-    assert cluster.apply_manifest(store, said) == []
-    assert len(cluster.apply_manifest(store, manifest())) == 1 and not paused()
+    assert len(stored_cluster.apply_manifest(store, said)) == 1 and paused()
+    assert stored_cluster.apply_manifest(store, said) == []
+    assert len(stored_cluster.apply_manifest(store, manifest())) == 1 and not paused()
     pause(True)
     said.cluster["spec"]["paused"] = False
-    assert len(cluster.apply_manifest(store, said)) == 1 and not paused()
+    assert len(stored_cluster.apply_manifest(store, said)) == 1 and not paused()
     # What a manifest did not begin it does not end.
     pause(True)
-    cluster.apply_manifest(store, manifest())
+    stored_cluster.apply_manifest(store, manifest())
     assert paused()
 
 
@@ -208,18 +210,18 @@ def test_what_a_manifest_gave_and_gives_no_more_is_taken_off(tmp_path: Path) -> 
     paused, note = "cluster.x-k8s.io/paused", "kubeadm.control-plane/from-manifest"
     desired = manifest()
     desired.control_plane["metadata"].update(annotations={paused: "", "example.com/a": "1"}, labels={"team": "a"})
-    cluster.apply_manifest(store, desired)
+    stored_cluster.apply_manifest(store, desired)
     store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"]["annotations"].update({"theirs": "x"}))
-    assert cluster.apply_manifest(store, desired) == []
+    assert stored_cluster.apply_manifest(store, desired) == []
     desired.control_plane["metadata"].update(annotations={"example.com/a": "1"}, labels={})
-    assert len(cluster.apply_manifest(store, desired)) == 1
+    assert len(stored_cluster.apply_manifest(store, desired)) == 1
     metadata = (store.get(CONTROL_PLANE, "default", "cp") or {})["metadata"]
     assert sorted(metadata["annotations"]) == ["example.com/a", note, "theirs"]
     assert metadata["labels"] == {"cluster.x-k8s.io/cluster-name": "c"}
     # Set by somebody on the stored object: it is theirs to take off.
     store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"]["annotations"].update({paused: ""}))
-    assert cluster.apply_manifest(store, desired) == []
+    assert stored_cluster.apply_manifest(store, desired) == []
     store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"]["annotations"].update({note: "[1"}))
-    cluster.apply_manifest(store, manifest())
+    stored_cluster.apply_manifest(store, manifest())
     annotations = (store.get(CONTROL_PLANE, "default", "cp") or {})["metadata"]["annotations"]
     assert annotations == {"example.com/a": "1", "theirs": "x", paused: ""}

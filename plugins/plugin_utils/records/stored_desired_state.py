@@ -6,7 +6,7 @@
 No manifest names such a cluster.
 
 Cluster API's webhooks would have defaulted and refused; its core would have put labels and finalizers on them. Here a run does, before it
-does anything else. What the API server itself refuses (``crds/rules.py``) never comes this far.
+does anything else. What the API server itself refuses (``crds/webhook_rules.py``) never comes this far.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ...module_utils.common.errors import ManifestError, Violation
 from ..decision.conditions import terminal_failure
 from ..decision.removal import deleted_control_plane
 from ..objects import kinds
-from ..objects.manifest.cluster import read_cluster
+from ..objects.manifest.reader import read_cluster
 from ..objects.user_annotations import KNOWN
 from ..store import opening
 from ..store.base import Conflict, Store, kind_ref_of
-from . import health_checks
-from .objects import CLUSTER, CLUSTER_LABEL, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
+from . import stored_health_checks
+from .cluster_objects import CLUSTER, CLUSTER_LABEL, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
 from .propagation import changed_paths, propagate
 
 # How messages name where a fault is, in place of a file.
@@ -182,7 +182,7 @@ def _objects(store: Store, namespace: str, name: str) -> list[Object]:
         if reference and reference.get("name") and reference.get("kind") and reference.get("apiGroup"):
             obj = store.get(kind_of(reference), namespace, str(reference["name"]))
             found += [obj] if obj is not None else []
-    checks = store.list(health_checks.HEALTH_CHECK, namespace)
+    checks = store.list(stored_health_checks.HEALTH_CHECK, namespace)
     return found + [each for each in checks if (each.get("spec") or {}).get("clusterName") == name]
 
 

@@ -12,7 +12,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...module_utils.common import kubernetes_facts, kubernetes_versions
-from . import coredns_releases, images
+from . import coredns_releases, image_references
 
 _Object = t.Mapping[str, t.Any]
 
@@ -58,7 +58,7 @@ def wanted_coredns(control_plane: _Object) -> CorednsWanted:
     )
 
 
-def kube_proxy_image(running: str, version: str, repository: t.Optional[str]) -> images.Image:
+def kube_proxy_image(running: str, version: str, repository: t.Optional[str]) -> image_references.Image:
     """Return the image of kube-proxy for a control plane's version.
 
     Args:
@@ -69,13 +69,13 @@ def kube_proxy_image(running: str, version: str, repository: t.Optional[str]) ->
     Raises:
         ValueError: the image is named by digest or is none, or the version isn't one.
     """
-    before = images.parse(running)
+    before = image_references.parse(running)
     kubernetes_versions.parse(version)
     home = repository.rstrip("/") if repository else moved_repository(before.repository, version)
-    return images.Image(home, before.name, images.tag_of_version(version))
+    return image_references.Image(home, before.name, image_references.tag_of_version(version))
 
 
-def coredns_image(before: images.Image, wanted: CorednsWanted) -> images.Image:
+def coredns_image(before: image_references.Image, wanted: CorednsWanted) -> image_references.Image:
     """Return the image of CoreDNS for its desired state.
 
     The more special setting wins; what the user did not set stays.
@@ -95,7 +95,7 @@ def coredns_image(before: images.Image, wanted: CorednsWanted) -> images.Image:
     name = before.name
     if repository in kubernetes_facts.DEFAULT_REGISTRIES and name == COREDNS and release_key(tag) >= _DEEPER_SINCE:
         repository = f"{repository}/{COREDNS}"
-    return images.parse(f"{repository}/{name}:{tag}" if repository else f"{name}:{tag}")
+    return image_references.parse(f"{repository}/{name}:{tag}" if repository else f"{name}:{tag}")
 
 
 def release_key(tag: str) -> tuple[int, ...]:

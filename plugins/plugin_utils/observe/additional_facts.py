@@ -13,7 +13,7 @@ import typing as t
 from ...module_utils.common.values import parse_time
 from ...module_utils.workload_api import static_pod_flags
 from ..objects import kinds
-from ..records.objects import ClusterObjects, Object
+from ..records.cluster_objects import ClusterObjects, Object
 
 _MAX_TEXT = 4096
 

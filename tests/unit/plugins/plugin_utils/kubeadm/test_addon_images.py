@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm import addons, images
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm import addon_images, image_references
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm impo
     ],
 )
 def test_references_of_images(text: str, parts: tuple[str, str, str]) -> None:
-    image = images.parse(text)
+    image = image_references.parse(text)
     assert (image.repository, image.name, image.tag) == parts
     assert str(image) == text
 
@@ -34,8 +34,8 @@ def test_references_of_images(text: str, parts: tuple[str, str, str]) -> None:
     ["", "a@sha256:" + "0" * 64, "A:1", "a/:1", "a:", "a: b", "a:" + "x" * 129, "http://a/b:1", "a/" * 600 + "b"],
 )
 def test_what_is_no_image_by_tag(text: str) -> None:
-    with pytest.raises(images.ImageError):
-        images.parse(text)
+    with pytest.raises(image_references.ImageError):
+        image_references.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,9 @@ def test_what_is_no_image_by_tag(text: str) -> None:
     ],
 )
 def test_corednss_image(image: str, wanted: dict[str, t.Any], expected: str) -> None:
-    assert str(addons.coredns_image(images.parse(image), addons.CorednsWanted(**wanted))) == expected
+    assert (
+        str(addon_images.coredns_image(image_references.parse(image), addon_images.CorednsWanted(**wanted))) == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,10 +88,10 @@ def test_corednss_image(image: str, wanted: dict[str, t.Any], expected: str) -> 
     ],
 )
 def test_kube_proxys_image(running: str, version: str, repository: t.Optional[str], expected: str) -> None:
-    assert str(addons.kube_proxy_image(running, version, repository)) == expected
+    assert str(addon_images.kube_proxy_image(running, version, repository)) == expected
 
 
 @pytest.mark.parametrize(("running", "version"), [("a@sha256:" + "0" * 64, "v1.21.0"), ("a:1", "1.x"), ("", "v1.21.0")])
 def test_what_has_no_successor(running: str, version: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        addons.kube_proxy_image(running, version, None)
+        addon_images.kube_proxy_image(running, version, None)

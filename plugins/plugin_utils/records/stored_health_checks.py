@@ -14,10 +14,10 @@ from ..decision.decide import decide
 from ..decision.remediation.health_marks import Evaluation, evaluate
 from ..objects import kinds
 from ..objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, remove_condition, set_condition
-from ..objects.manifest.cluster import ClusterManifest
+from ..objects.manifest.reader import ClusterManifest
 from ..store.base import Store
-from .objects import CLUSTER_LABEL, MACHINE, ClusterObjects, Object, delete_finally
-from .status import write_status
+from .cluster_objects import CLUSTER_LABEL, MACHINE, ClusterObjects, Object, delete_finally
+from .status_writer import write_status
 
 HEALTH_CHECK = (kinds.GROUP_CLUSTER, kinds.MACHINE_HEALTH_CHECK)
 

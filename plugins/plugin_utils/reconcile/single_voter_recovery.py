@@ -18,7 +18,7 @@ from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
 from ..objects import kinds
 from ..observe.observation import Caller
-from ..records.objects import MACHINE, ClusterObjects, Object
+from ..records.cluster_objects import MACHINE, ClusterObjects, Object
 
 MODULE = "etcd_recover_single_voter"
 

@@ -13,7 +13,7 @@ import typing as t
 from ..objects import kinds
 from ..objects.bootstrap_data import cluster_defaults, health_check_seconds
 from ..objects.validate.control_plane import writable_cluster
-from . import kubeadm_config
+from . import kubeadm_config_map
 
 SKIP_COREDNS = kinds.ANNOTATION_SKIP_COREDNS
 SKIP_KUBE_PROXY = kinds.ANNOTATION_SKIP_KUBE_PROXY
@@ -33,7 +33,7 @@ def skips(control_plane: _Object, annotation: str) -> bool:
 
 def wanted_kubeadm_config(
     cluster: _Object, control_plane: _Object, kubeadm_configs: t.Iterable[_Object] = ()
-) -> kubeadm_config.Wanted:
+) -> kubeadm_config_map.Wanted:
     """Return what a rollout writes to kubeadm-config before its first machine.
 
     The first new machine, that is; dns is written with CoreDNS.
@@ -49,7 +49,7 @@ def wanted_kubeadm_config(
     was_named = any(
         ((each.get("spec") or {}).get("clusterConfiguration") or {}).get("imageRepository") for each in kubeadm_configs
     )
-    return kubeadm_config.Wanted(
+    return kubeadm_config_map.Wanted(
         kubernetes_version=target,
         image_repository=configuration.get("imageRepository") or ("" if was_named else None),
         feature_gates=configuration.get("featureGates") or {},

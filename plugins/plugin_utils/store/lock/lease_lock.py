@@ -30,7 +30,7 @@ from ...processes.failpoints import around
 from ...processes.identity import Process
 from .. import base
 from ..kubernetes.requests import FIELD_MANAGER, KubernetesApi
-from . import in_files, marks
+from . import file_lock, marks
 from .any_store import Locks, OnWait, Taken
 from .start_renewer import START_SECONDS
 
@@ -59,10 +59,10 @@ class LeaseLocks(Locks):
         self._observe_seconds = observe_seconds
 
     def take(
-        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: in_files.Holder | None = None
+        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: file_lock.Holder | None = None
     ) -> Taken:
         """Take the lock of a cluster, or raise :class:`in_files.Held` at once."""
-        mine = holder or in_files.this_holder()
+        mine = holder or file_lock.this_holder()
         where = lease_path(namespace, cluster)
         for _attempt in range(ATTEMPTS):
             lease = self._read(where)
@@ -85,7 +85,7 @@ class LeaseLocks(Locks):
                     self._release(where, taken)
                     raise
                 return taken
-        raise in_files.LockError(
+        raise file_lock.LockError(
             f"the lock of cluster {namespace}/{cluster} could not be taken",
             where,
             f"other runs were faster {ATTEMPTS} times in a row",
@@ -109,7 +109,7 @@ class LeaseLocks(Locks):
         """Compare the fencing number with the Lease's and return the Lease's."""
         return _checked(self._read(lease_path(namespace, cluster)), namespace, cluster, fencing)
 
-    def holder(self, namespace: str, cluster: str) -> in_files.Holder | None:
+    def holder(self, namespace: str, cluster: str) -> file_lock.Holder | None:
         """Return the lock's holder, dead or alive, None where it is free."""
         return holder_of(self._read(lease_path(namespace, cluster)))
 
@@ -130,7 +130,9 @@ class LeaseLocks(Locks):
                 self._start_renewing(where, Taken(number + 1, taken.run), holder)
                 return Taken(number + 1, taken.run)
         self.check(namespace, cluster, -1)
-        raise in_files.LockError("the lock's number could not be raised", where, "another run was faster", "Run again.")
+        raise file_lock.LockError(
+            "the lock's number could not be raised", where, "another run was faster", "Run again."
+        )
 
     def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
         """Return the mark from the Lease's annotation."""
@@ -159,7 +161,7 @@ class LeaseLocks(Locks):
                 answer = self._api.send("update", where, marked, {"fieldManager": FIELD_MANAGER}, accepted=(404, 409))
             if answer.status == 200:
                 return
-        raise in_files.LockError(
+        raise file_lock.LockError(
             "the lock could not be marked", where, "another run was faster, or its Lease is gone", "Run again."
         )
 
@@ -182,7 +184,7 @@ class LeaseLocks(Locks):
         return False
 
     def _write(
-        self, namespace: str, cluster: str, lease: Document | None, run: str, fencing: int, holder: in_files.Holder
+        self, namespace: str, cluster: str, lease: Document | None, run: str, fencing: int, holder: file_lock.Holder
     ) -> Document | None:
         where = lease_path(namespace, cluster)
         if lease is not None:
@@ -194,7 +196,7 @@ class LeaseLocks(Locks):
         return answer.document if answer.status != 409 else None
 
     def _swap(
-        self, where: str, lease: Document, run: str, fencing: int, holder: in_files.Holder | None
+        self, where: str, lease: Document, run: str, fencing: int, holder: file_lock.Holder | None
     ) -> Document | None:
         kept = {key: value for key, value in lease["metadata"].items() if key != "managedFields"}
         answer = self._api.send(
@@ -202,7 +204,7 @@ class LeaseLocks(Locks):
         )
         return answer.document if answer.status == 200 else None
 
-    def _is_dead(self, where: str, lease: Document, holder: in_files.Holder, on_wait: OnWait | None) -> bool:
+    def _is_dead(self, where: str, lease: Document, holder: file_lock.Holder, on_wait: OnWait | None) -> bool:
         alive = holder.is_seen_alive()
         if alive is not None:
             return not alive
@@ -224,7 +226,7 @@ class LeaseLocks(Locks):
             last = now
         return True
 
-    def _start_renewing(self, where: str, taken: Taken, holder: in_files.Holder) -> None:
+    def _start_renewing(self, where: str, taken: Taken, holder: file_lock.Holder) -> None:
         # Not as a file: the folder of a program comes first in its path, and there is a module kubernetes in this one.
         program = f"{__package__}.lease_renewer"
         given = {
@@ -289,18 +291,18 @@ def fencing_of(lease: t.Mapping[str, t.Any] | None) -> int:
     return int(((lease or {}).get("spec") or {}).get("leaseTransitions") or 0)
 
 
-def holder_of(lease: t.Mapping[str, t.Any] | None) -> in_files.Holder | None:
+def holder_of(lease: t.Mapping[str, t.Any] | None) -> file_lock.Holder | None:
     """Return the holder of a Lease; None where it is free."""
     if not ((lease or {}).get("spec") or {}).get("holderIdentity"):
         return None
     text = ((lease or {})["metadata"].get("annotations") or {}).get(HOLDER_ANNOTATION, "")
-    return replace(in_files.parse_holder(text.encode()), run=str((lease or {})["spec"]["holderIdentity"]))
+    return replace(file_lock.parse_holder(text.encode()), run=str((lease or {})["spec"]["holderIdentity"]))
 
 
 def _checked(lease: Document | None, namespace: str, cluster: str, fencing: int) -> int:
     held_by, newest = holder_of(lease), fencing_of(lease)
-    if not in_files.holds(held_by, newest, fencing):
-        raise in_files.lost(namespace, cluster, fencing, newest, held_by)
+    if not file_lock.holds(held_by, newest, fencing):
+        raise file_lock.lost(namespace, cluster, fencing, newest, held_by)
     return newest
 
 
@@ -313,7 +315,7 @@ def renewed(lease: Document) -> Document:
     return {**lease, "metadata": metadata, "spec": {**lease["spec"], "renewTime": now_microtime()}}
 
 
-def _lease(metadata: Document, run: str, fencing: int, holder: in_files.Holder | None) -> Document:
+def _lease(metadata: Document, run: str, fencing: int, holder: file_lock.Holder | None) -> Document:
     annotations = dict(metadata.get("annotations") or {})
     annotations.pop(HOLDER_ANNOTATION, None)
     if holder is not None:
@@ -342,8 +344,8 @@ def _import_paths() -> list[str]:
     return [here, *(each for each in sys.path if each)]
 
 
-def _held(where: str, namespace: str, cluster: str, holder: in_files.Holder) -> in_files.Held:
-    return in_files.Held(
+def _held(where: str, namespace: str, cluster: str, holder: file_lock.Holder) -> file_lock.Held:
+    return file_lock.Held(
         f"cluster {namespace}/{cluster} is locked by another run",
         where,
         f"held by {holder.text()}. Two runs at once could each take a member away",

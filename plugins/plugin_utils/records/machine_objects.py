@@ -17,7 +17,7 @@ from ..objects import kinds
 from ..objects.bootstrap_data import config_spec
 from ..pki.secrets import controller_reference
 from ..store.base import kind_ref_of
-from .objects import (
+from .cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
     CLUSTER_LABEL,
     CONTROL_PLANE,
@@ -30,7 +30,7 @@ from .objects import (
     machine_kind_of_template,
 )
 from .propagation import give_new
-from .status import annotate
+from .status_writer import annotate
 
 INFRASTRUCTURE_VERSION = "v1beta1"
 

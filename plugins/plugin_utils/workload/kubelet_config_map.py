@@ -15,7 +15,7 @@ import typing as t
 
 from ...module_utils.common import kubernetes_facts
 from ...module_utils.workload_api import compare_and_swap
-from . import kubeadm_config, rbac
+from . import kubeadm_config_map, rbac
 from .kubeadm_document import read
 from .writes import Change, Objects, Plan, WorkloadError
 
@@ -32,7 +32,7 @@ def reads(version: str) -> tuple[compare_and_swap.Read, ...]:
     """
     names = kubernetes_facts.kubelet_config_map_names(version)
     return (
-        *kubeadm_config.READS,
+        *kubeadm_config_map.READS,
         *(
             compare_and_swap.Read(f"{CONFIG_MAPS}/{name}", ("data", "metadata.labels", "metadata.annotations"))
             for name in names
@@ -101,6 +101,6 @@ def _copy(objects: Objects, version: str, name: str) -> tuple[str, dict[str, t.A
 
 
 def _gates(objects: Objects) -> t.Mapping[str, t.Any]:
-    item = objects.get(kubeadm_config.PATH) or {}
-    text = (item.get("data") or {}).get(kubeadm_config.CLUSTER_CONFIGURATION)
+    item = objects.get(kubeadm_config_map.PATH) or {}
+    text = (item.get("data") or {}).get(kubeadm_config_map.CLUSTER_CONFIGURATION)
     return dict(read(text, "clusterConfiguration").hub.get("featureGates") or {}) if text else {}

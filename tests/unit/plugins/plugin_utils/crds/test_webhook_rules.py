@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, rules
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, webhook_rules
 
 KINDS = {kind.name: kind for kind in definitions.KINDS}
 
@@ -29,13 +29,13 @@ def test_rules_over_several_fields_only_where_they_can_be_evaluated(minor: int, 
 def test_only_the_control_planes_spec_has_them() -> None:
     """A template has no replicas to judge."""
     for kind in KINDS:
-        found = spec_of(kind, rules.CEL_SINCE_MINOR)
+        found = spec_of(kind, webhook_rules.CEL_SINCE_MINOR)
         assert ("x-kubernetes-validations" in str(found)) is (kind == "KubeadmControlPlane")
 
 
 def test_every_field_that_a_rule_names_is_described() -> None:
     """An API server refuses a definition whose rule names a field that the schema doesn't have."""
-    spec = spec_of("KubeadmControlPlane", rules.CEL_SINCE_MINOR)
+    spec = spec_of("KubeadmControlPlane", webhook_rules.CEL_SINCE_MINOR)
     named = {
         path
         for rule in spec["x-kubernetes-validations"]

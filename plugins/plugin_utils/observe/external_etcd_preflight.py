@@ -14,7 +14,7 @@ from ..calls.machine_connection import Answer
 from ..decision.creation.existing_hosts import EXTERNAL_ETCD_UNUSABLE
 from ..objects import kinds
 from ..pki.secrets import ETCD_CLIENT, read_pair, secret_name
-from ..records.objects import CONTROL_PLANE, ClusterObjects, Object
+from ..records.cluster_objects import CONTROL_PLANE, ClusterObjects, Object
 from .observation import Caller
 
 MODULE = "external_etcd_info"

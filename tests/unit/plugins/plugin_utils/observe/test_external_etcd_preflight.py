@@ -14,8 +14,8 @@ from stored_cluster import stored_cluster
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe import external_etcd
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe import external_etcd_preflight
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
@@ -62,13 +62,13 @@ def objects(tmp_path: Path, configuration: t.Optional[Object] = None, version: s
 
 def test_nothing_is_asked_where_etcd_runs_on_the_machines(tmp_path: Path) -> None:
     machine = StandInMachine()
-    external_etcd.require(objects(tmp_path, {}), machine, "m1", first=True)
+    external_etcd_preflight.require(objects(tmp_path, {}), machine, "m1", first=True)
     assert machine.calls == []
 
 
 def test_it_is_asked_with_the_clusters_own_certificates(tmp_path: Path) -> None:
     machine = StandInMachine()
-    external_etcd.require(objects(tmp_path), machine, "m1", first=False)
+    external_etcd_preflight.require(objects(tmp_path), machine, "m1", first=False)
     [call] = machine.calls
     assert (call["endpoints"], call["ca"], call["certificate"], call["key"]) == (
         ["https://etcd-1:2379"],
@@ -81,7 +81,7 @@ def test_it_is_asked_with_the_clusters_own_certificates(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said_with_what_to_look_at(tmp_path: Path) -> None:
     with pytest.raises(ControlPlaneFailure) as failure:
-        external_etcd.require(
+        external_etcd_preflight.require(
             objects(tmp_path), StandInMachine(False, "the client certificate expired"), "m1", first=False
         )
     for words in ("machine m1", "the client certificate expired", "prod-apiserver-etcd-client", "Nothing was started"):
@@ -90,24 +90,24 @@ def test_what_is_wrong_is_said_with_what_to_look_at(tmp_path: Path) -> None:
 
 def test_an_etcd_that_kubeadm_finds_too_old(tmp_path: Path) -> None:
     with pytest.raises(ControlPlaneFailure, match=r"is etcd 3\.4\.3, and kubeadm v1\.36\.0 wants 3\.5\.24"):
-        external_etcd.require(objects(tmp_path), StandInMachine(version="3.4.3"), "m1", first=False)
+        external_etcd_preflight.require(objects(tmp_path), StandInMachine(version="3.4.3"), "m1", first=False)
 
 
 def test_somebodys_data_is_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(ControlPlaneFailure, match="holds 812 keys below /registry: a Kubernetes cluster's data"):
-        external_etcd.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=True)
+        external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=True)
     # A join finds its own cluster's data there.
-    external_etcd.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=False)
+    external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=False)
 
 
 def test_what_an_earlier_attempt_wrote_is_its_own(tmp_path: Path) -> None:
     """A first machine that failed and is made again finds the keys of the first attempt."""
-    external_etcd.require(objects(tmp_path), StandInMachine(keys=0), "m1", first=True)
-    external_etcd.require(objects(tmp_path), StandInMachine(keys=40), "m1", first=True)
+    external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=0), "m1", first=True)
+    external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=40), "m1", first=True)
 
 
 def test_another_prefix_is_the_one_that_is_looked_at(tmp_path: Path) -> None:
     configuration = {**EXTERNAL, "apiServer": {"extraArgs": [{"name": "etcd-prefix", "value": "/second"}]}}
     machine = StandInMachine()
-    external_etcd.require(objects(tmp_path, configuration), machine, "m1", first=True)
+    external_etcd_preflight.require(objects(tmp_path, configuration), machine, "m1", first=True)
     assert machine.calls[0]["prefix"] == "/second"
