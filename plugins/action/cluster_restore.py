@@ -18,7 +18,7 @@ from ..module_utils.common.guard import NodeError
 from ..module_utils.common.legible import block
 from ..module_utils.common.redact import redact
 from ..module_utils.etcd.restore import info as restore_info
-from ..module_utils.etcd.snapshot import contents
+from ..module_utils.etcd.snapshot import revision
 from ..plugin_utils.backup import copies, restore_choice
 from ..plugin_utils.backup.restore_choice import BACKUP, Choice
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
@@ -189,7 +189,7 @@ class ActionModule(ControlPlaneAction):
         if choice.source.kind == BACKUP:
             authority = secret_value(objects.store, objects.namespace, f"{objects.name}-ca", "tls.crt")
             try:
-                contents.verified(choice.source.path, authority, choice.source.revision)
+                revision.verified(choice.source.path, authority, choice.source.revision)
             except NodeError as error:
                 raise ControlPlaneFailure(f"{error} Nothing was done.") from error
             return
@@ -267,7 +267,7 @@ class ActionModule(ControlPlaneAction):
 def _file(path: str) -> list[dict[str, t.Any]]:
     try:
         # First: what a truncated file holds no more may be what would be read next.
-        contents.require_whole(path)
+        revision.require_whole(path)
     except NodeError as error:
         raise ControlPlaneFailure(f"{error} Nothing was done.") from error
     found = restore_info.snapshot(path)

@@ -12,8 +12,8 @@ import os
 import typing as t
 
 from ..module_utils.common import legible
-from ..module_utils.common.errors import ManifestError, Report
 from ..module_utils.common.values import now_rfc3339, utc_time
+from ..module_utils.common.violations import ManifestError, Report
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.documents.edit import Edit

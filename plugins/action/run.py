@@ -12,8 +12,8 @@ import typing as t
 from ansible import constants as C
 
 from ..module_utils.common import settings
-from ..module_utils.common.errors import ManifestError
 from ..module_utils.common.redact import redact
+from ..module_utils.common.violations import ManifestError
 from ..plugin_utils.calls import role_variables
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision import terms

@@ -41,7 +41,7 @@ _value:
 import typing as t
 
 from ..module_utils.common import kubernetes_versions
-from ..module_utils.common.errors import ManifestError, Violation
+from ..module_utils.common.violations import ManifestError, Violation
 from ..plugin_utils.filters import kubeadm
 
 NAME = "kubeadm_api_version"

@@ -105,7 +105,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ..module_utils.common.errors import ManifestError
+from ..module_utils.common.violations import ManifestError
 from ..plugin_utils.filters import cluster_api, kubeadm
 from ..plugin_utils.kubeadm.configuration.yaml_documents import documents_text
 from ..plugin_utils.objects import kinds

@@ -94,7 +94,7 @@ import typing as t
 
 from ..module_utils.common.guard import NodeError
 from ..module_utils.etcd import arguments as etcd_arguments
-from ..module_utils.etcd.leadership import hand_over
+from ..module_utils.etcd.leadership_transfer import hand_over
 from ..module_utils.etcd.membership import MembershipError
 from ..module_utils.etcd.types import from_hex
 from ..module_utils.node import arguments

@@ -136,7 +136,7 @@ finishedAt:
 import typing as t
 
 from ..module_utils.common.guard import NodeError
-from ..module_utils.etcd.restore.unit import (
+from ..module_utils.etcd.restore.restore_unit import (
     ABSENT,
     FAILED,
     INTERRUPTED,
@@ -147,7 +147,7 @@ from ..module_utils.etcd.restore.unit import (
     Wanted,
     fence,
 )
-from ..module_utils.etcd.snapshot.contents import ContentsError
+from ..module_utils.etcd.snapshot.revision import ContentsError
 from ..module_utils.node import arguments
 from ..module_utils.node.module import NodeModule
 

@@ -201,7 +201,7 @@ message:
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.bootstrap.image_check import Images
-from ..module_utils.node.host import claim, facts, fitness
+from ..module_utils.node.host import claim, fitness, host_facts
 from ..module_utils.node.module import NodeModule
 
 OPTIONS = {
@@ -271,7 +271,7 @@ def present(module: NodeModule) -> None:
     module.exit_json(
         changed=changed,
         claim=made.document(),
-        address=facts.own_address(params["address"], params["endpoint"]),
+        address=host_facts.own_address(params["address"], params["endpoint"]),
         hostname=claim.hostname(),
     )
 

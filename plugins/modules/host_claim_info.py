@@ -54,14 +54,14 @@ from ..module_utils.common import guard
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.host import claim as host_claim
-from ..module_utils.node.host import facts
+from ..module_utils.node.host import host_facts
 from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
     module = NodeModule(argument_spec=dict(arguments.MACHINE), supports_check_mode=True)
-    places = facts.HostPlaces()
+    places = host_facts.HostPlaces()
     try:
         arguments.check(module.params, check_mode=True)
         claim = host_claim.read_claim(places)
@@ -71,8 +71,8 @@ def main() -> None:
         changed=False,
         claim=claim.document() if claim else None,
         machineID=guard.read_text(places.machine_id),
-        traces=[*facts.traces(places), *(f"a running {name}" for name in facts.running(places))],
-        caCertHash=facts.ca_cert_hash(places),
+        traces=[*host_facts.traces(places), *(f"a running {name}" for name in host_facts.running(places))],
+        caCertHash=host_facts.ca_cert_hash(places),
     )
 
 

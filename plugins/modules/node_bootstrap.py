@@ -254,7 +254,7 @@ import typing as t
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.bootstrap import reset
-from ..module_utils.node.bootstrap.unit import ABSENT, FAILED, RUNNING, Bootstrap
+from ..module_utils.node.bootstrap.bootstrap_unit import ABSENT, FAILED, RUNNING, Bootstrap
 from ..module_utils.node.module import NodeModule
 from ..module_utils.workload_api import fencing_lease
 

@@ -231,8 +231,8 @@ from ..module_utils.common import guard
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
-from ..module_utils.node.certificates import aggregated_servers, changes, proof
-from ..module_utils.node.components.age import KUBELET, Components
+from ..module_utils.node.certificates import aggregated_servers, certificate_changes, proof
+from ..module_utils.node.components.component_age import KUBELET, Components
 from ..module_utils.node.components.static_pod import COMPONENTS, StaticPod
 from ..module_utils.node.module import NodeModule
 from ..module_utils.workload_api.api import ApiClient, ApiError, own_server, read_access
@@ -304,18 +304,18 @@ def run(params: t.Mapping[str, t.Any], *, check: bool) -> dict[str, t.Any]:
         arguments.check(params, check_mode=check)
 
     still_allowed()
-    wanted = [changes.Change(**each) for each in params["changes"]]
+    wanted = [certificate_changes.Change(**each) for each in params["changes"]]
     reads = {str(name): [str(path) for path in paths] for name, paths in params["reads"].items()}
     wrong = sorted(set(reads) - {*COMPONENTS, KUBELET})
     if wrong:
         raise NodeError(f"reads: {wrong[0]!r} is no component of a node.", "Nothing was changed.")
     for each in wanted:
-        changes.check_path(each.path)
+        certificate_changes.check_path(each.path)
     if check:
-        written = [each.path for each in wanted if changes.apply(each, check=True)]
+        written = [each.path for each in wanted if certificate_changes.apply(each, check=True)]
     elif wanted:
         with guard.exclusive():
-            written = [each.path for each in wanted if changes.apply(each)]
+            written = [each.path for each in wanted if certificate_changes.apply(each)]
     else:
         written = []
     components = Components(reads)
@@ -355,13 +355,13 @@ def aggregated(pki: str, other: t.Mapping[str, str]) -> list[dict[str, t.Any]]:
 
 def file(path: str) -> dict[str, t.Any]:
     """Return the public facts about a file."""
-    changes.check_path(path)
-    digest = changes.digest(path)
-    found: dict[str, t.Any] = {"present": bool(digest), "sha256": digest, "public": changes.public(path)}
+    certificate_changes.check_path(path)
+    digest = certificate_changes.digest(path)
+    found: dict[str, t.Any] = {"present": bool(digest), "sha256": digest, "public": certificate_changes.public(path)}
     if path.endswith(".key"):
-        found["matches"] = changes.matches(path)
+        found["matches"] = certificate_changes.matches(path)
     if path.endswith(".conf"):
-        found.update(changes.kubeconfig(path) or {})
+        found.update(certificate_changes.kubeconfig(path) or {})
     return found
 
 
@@ -376,7 +376,7 @@ def files_of(component: str) -> dict[str, str]:
         )
         return {"client-ca-file": found.group(1)} if found else {}
     text = guard.read_text(StaticPod(component).manifest)
-    return {name: value for name, value in changes.flags(text).items() if value.startswith("/")}
+    return {name: value for name, value in certificate_changes.flags(text).items() if value.startswith("/")}
 
 
 if __name__ == "__main__":

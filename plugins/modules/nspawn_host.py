@@ -83,7 +83,7 @@ from ..module_utils.nspawn import clean, host
 from ..module_utils.nspawn.arguments import CACHE_ARGUMENTS, DIRECTORY_ARGUMENTS, cache_of, layout_of
 from ..module_utils.nspawn.errors import NspawnError
 from ..module_utils.nspawn.image import kubernetes_source
-from ..module_utils.nspawn.run import Progress
+from ..module_utils.nspawn.programs import Progress
 
 
 def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:

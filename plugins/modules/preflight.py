@@ -153,7 +153,7 @@ from ..module_utils.common.guard import NodeError, read_text
 from ..module_utils.node import arguments
 from ..module_utils.node.host import fitness
 from ..module_utils.node.host.external_etcd import ExternalEtcd, Pem
-from ..module_utils.node.host.preflight import ERROR, Check, Wanted, look_at
+from ..module_utils.node.host.machine_preflight import ERROR, Check, Wanted, look_at
 from ..module_utils.node.module import NodeModule
 
 

@@ -16,7 +16,7 @@ from kubeadm_files import KUBEADM, PKI, Node, materials_of
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import (
-    changes as certificate_changes,
+    certificate_changes,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import (
     AUTHORITIES,

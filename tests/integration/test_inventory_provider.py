@@ -18,14 +18,12 @@ from tasks import Playbook
 from workspace import Run, Workspace, cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.kubeconfig import ensure_kubeconfig
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.secrets import ensure_certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import (
-    cluster_objects,
-    machine_objects,
-    stored_cluster,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine_objects, stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 NAME = "pool"
@@ -218,11 +216,10 @@ def begun(workspace: Workspace, manifest: str, domain: str, domains: t.Sequence[
         stored["status"] = {"initialization": {"provisioned": True}, "failureDomains": found}
 
     store.modify(("infrastructure.cluster.x-k8s.io", "InventoryCluster"), "default", NAME, made)
-    endpoint = {"host": "192.0.2.10", "port": 6443}
-    store.modify(
-        cluster_objects.CLUSTER, "default", NAME, lambda stored: stored["spec"].update(controlPlaneEndpoint=endpoint)
-    )
-    objects = cluster_objects.ClusterObjects.read(store, "default", NAME)
+    endpoint = {"controlPlaneEndpoint": {"host": "192.0.2.10", "port": 6443}}
+    cluster = (kinds.GROUP_CLUSTER, kinds.CLUSTER)
+    store.modify(cluster, "default", NAME, lambda stored: stored["spec"].update(endpoint))
+    objects = ClusterObjects.read(store, "default", NAME)
     assert objects is not None and objects.control_plane is not None
     now = now_rfc3339()
     ensure_certificates(store, objects.cluster, objects.control_plane, now, False)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from api_server import ApiServer
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import unit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import bootstrap_unit
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.collect import Places
 
 PODS = "/api/v1/namespaces/kube-system/pods"
@@ -107,5 +107,5 @@ def places(server: ApiServer, tmp_path: Path) -> Places:
         etcd_url=server.etcd.members[0].client_url,
         etcd_credentials=server.etcd.credentials,
         etcd_data=str(tmp_path),
-        bootstrap=unit.Places(state=str(tmp_path / "state")),
+        bootstrap=bootstrap_unit.Places(state=str(tmp_path / "state")),
     )

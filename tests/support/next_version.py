@@ -23,7 +23,7 @@ from host_pool import CACHE
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import cache as image
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import debian
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.build import Request
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.contents import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.container_images import (
     make_archives,
     short_name,
 )

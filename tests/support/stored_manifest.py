@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError, Violation
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError, Violation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CONTROL_PLANE

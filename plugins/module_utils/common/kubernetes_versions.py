@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import ManifestError, Violation
+from .violations import ManifestError, Violation
 
 _NUMBER = "(0|[1-9][0-9]{0,8})"
 _PRE, _BUILD = "(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)", "[0-9A-Za-z-]+"

@@ -12,7 +12,7 @@ import subprocess
 import typing as t
 from dataclasses import dataclass
 
-from . import command
+from . import timed_command
 from .guard import NodeError
 
 # What cloud-init gives the commands that Cluster API's bootstrap data lists.
@@ -38,7 +38,7 @@ class UnitState:
 
 def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run a short command, or raise NodeError as :func:`command.run` does."""
-    return command.run(words, why="A control plane machine needs systemd and kubeadm.")
+    return timed_command.run(words, why="A control plane machine needs systemd and kubeadm.")
 
 
 def state(unit: str, runner: Runner = run) -> UnitState:

@@ -12,12 +12,12 @@ import os
 
 from . import pool, processes
 from .endpoint import lifecycle
-from .files import mounts_below, read_json, remove_tree
+from .file_operations import mounts_below, read_json, remove_tree
 from .layout import Layout
 from .machine import cgroups
 from .machine import lifecycle as machine
 from .network import remove_bridge
-from .run import run
+from .programs import run
 
 END_SECONDS = 15
 

@@ -10,7 +10,7 @@ import shutil
 import typing as t
 
 from .errors import NspawnError
-from .run import Progress, run
+from .programs import Progress, run
 
 # docs/machine_nspawn.md, "What it needs".
 MACHINE_PACKAGES = (

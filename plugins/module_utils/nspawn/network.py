@@ -11,7 +11,7 @@ import typing as t
 
 from .addresses import Network, link_address, overlapping_routes
 from .errors import NspawnError
-from .run import run
+from .programs import run
 
 ALIAS = "kubeadm.control_plane"
 

@@ -14,7 +14,7 @@ import typing as t
 from . import network as bridges
 from .addresses import Network
 from .errors import NspawnError
-from .files import locked, read_json, write_json
+from .file_operations import locked, read_json, write_json
 from .layout import Layout
 
 LOCK = "pool"

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from ..common import sealed
 from ..common.guard import NodeError, read_text
 from ..common.https import Unreachable
-from ..node.certificates.ends import PKI_DIRECTORY
+from ..node.certificates.end_dates import PKI_DIRECTORY
 from ..node.host import claim as host_claim
-from ..node.host import external_etcd, facts
+from ..node.host import external_etcd, host_facts
 from ..node.host import fitness as host_fitness
-from ..node.host.facts import HostPlaces
+from ..node.host.host_facts import HostPlaces
 from ..workload_api.api import ADMIN_KUBECONFIG, MANIFESTS_DIRECTORY, ApiClient, ApiError, own_server, read_access
 
 Object = dict[str, t.Any]
@@ -100,8 +100,8 @@ def fitness(
         claim = host_claim.read_claim(where)
     except NodeError as error:
         missing.append({"check": "Claim", "message": error.what, "fix": error.fix})
-    carried = facts.ca_cert_hash(where)
-    version = facts.version_of([where.kubelet, "--version"])
+    carried = host_facts.ca_cert_hash(where)
+    version = host_facts.version_of([where.kubelet, "--version"])
     wanted = host_fitness.Wanted(version, address=_own_address(observation), now=now, ca_cert_hash=carried)
     missing += [each.document() for each in host_fitness.lacks(wanted, where)]
     return {"claim": claim.document() if claim is not None else None, "missing": missing}

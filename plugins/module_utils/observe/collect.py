@@ -16,16 +16,16 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from ..common import command, guard
+from ..common import guard, timed_command
 from ..common.https import Unreachable
 from ..common.values import now_rfc3339
 from ..etcd import local
 from ..etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ..etcd.restore import single_voter_unit
 from ..etcd.view import View, look_again, members_view
-from ..node.bootstrap import unit as bootstrap
-from ..node.certificates import ends
-from ..node.components.health import component_health
+from ..node.bootstrap import bootstrap_unit as bootstrap
+from ..node.certificates import end_dates
+from ..node.components.component_health import component_health
 from ..node.host import external_etcd
 from ..workload_api import fencing_lease, static_pod_flags, trim
 from ..workload_api.api import (
@@ -64,7 +64,7 @@ class Places:
 
     kubeconfig: str = ADMIN_KUBECONFIG
     manifests: str = MANIFESTS_DIRECTORY
-    pki: str = ends.PKI_DIRECTORY
+    pki: str = end_dates.PKI_DIRECTORY
     kubectl: str = "kubectl"
     etcd_url: str = LOCAL_ETCD
     etcd_credentials: Credentials = KUBEADM_CREDENTIALS
@@ -143,7 +143,7 @@ def collect(
             "staticPodManifests": manifests,
             "etcdData": os.path.isdir(where.etcd_data),
             "diskFreeBytes": disk.f_bavail * disk.f_frsize,
-            "certificates": ends.expiry(where.pki),
+            "certificates": end_dates.expiry(where.pki),
             "componentHealth": component_health(manifests),
             "bootstrap": bootstrap.read_state(where.bootstrap),
             "storedMembers": _stored_members(etcd.result(), where),
@@ -155,7 +155,7 @@ def collect(
 
 def _output(words: list[str]) -> str:
     try:
-        done = command.run(words, seconds=5)
+        done = timed_command.run(words, seconds=5)
     except guard.NodeError:
         return ""
     return done.stdout.strip()[:200] if done.returncode == 0 else ""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ..common.guard import NodeError
 from ..common.https import Unreachable
-from ..node.components.health import HEALTH_PORTS, component_health
+from ..node.components.component_health import HEALTH_PORTS, component_health
 from ..workload_api.api import ADMIN_KUBECONFIG, MANIFESTS_DIRECTORY, ApiAccess, ApiClient, own_server, read_access
 
 # How long the controller manager and the scheduler get once the API server is up: their health ports may be other than usual.

@@ -17,7 +17,7 @@ import typing as t
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from ..common import command
+from ..common import timed_command
 from ..common.guard import NodeError, read_text
 from ..common.https import Answer, HttpClient, client_context
 
@@ -57,7 +57,7 @@ def read_access(kubeconfig: str = ADMIN_KUBECONFIG, kubectl: str = "kubectl") ->
     """
     words = [kubectl, "--kubeconfig", kubeconfig, "config", "view", "--raw", "--flatten", "--minify", "-o", "json"]
     # Its output holds the admin's key: it stays in this process.
-    done = command.run(words, why="Every kubeadm node needs it: install it.")
+    done = timed_command.run(words, why="Every kubeadm node needs it: install it.")
     if done.returncode != 0:
         reason = done.stderr.strip()[:400]
         raise NodeError(f"{kubeconfig} can't be used: {reason}", "Is this machine a control plane node?")

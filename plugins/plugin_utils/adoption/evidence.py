@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from ...module_utils.common import sealed
 from ...module_utils.common.bounded_yaml import read_json
-from ...module_utils.common.errors import ManifestError
 from ...module_utils.common.kubernetes_versions import read_version
+from ...module_utils.common.violations import ManifestError
 from ..kubeadm.configuration import any_form
 from ..observe import additional_facts
 from ..observe.parse import parse

@@ -20,7 +20,7 @@ from ...module_utils.common.guard import NodeError, sync_directory, write_atomic
 from ...module_utils.common.redact import redact
 from ...module_utils.common.sealed import SealError
 from ...module_utils.common.values import format_time
-from ...module_utils.etcd.snapshot import contents
+from ...module_utils.etcd.snapshot import revision
 from ...module_utils.etcd.snapshot.transfer import PIECE_BYTES, digest, pack, unpack
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Machine
@@ -159,12 +159,12 @@ def _verified(path: str, authority: bytes) -> dict[str, int]:
 
     It is whole, a database of etcd's, and not another cluster's.
     """
-    contents.require_whole(path)
-    revision = contents.revision(path)
+    revision.require_whole(path)
+    number = revision.revision(path)
     # Where ConfigMaps are encrypted it does not tell.
-    if authority and contents.of_cluster(path, authority) is False:
+    if authority and revision.of_cluster(path, authority) is False:
         raise _Wrong("it carries another certificate authority than this cluster's")
-    return {"revision": revision}
+    return {"revision": number}
 
 
 def _facts_of(path: str) -> str:

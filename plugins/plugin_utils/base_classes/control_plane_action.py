@@ -17,9 +17,9 @@ from ansible import constants as C
 from ansible.plugins.action import ActionBase
 
 from ...module_utils.common import settings
-from ...module_utils.common.errors import ManifestError
 from ...module_utils.common.legible import one_line, readable
 from ...module_utils.common.values import now_rfc3339
+from ...module_utils.common.violations import ManifestError
 from ..calls import role_variables
 from ..calls.failure import ControlPlaneFailure
 from ..calls.fence import Fence

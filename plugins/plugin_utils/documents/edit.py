@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ...module_utils.common.errors import ManifestError, Violation
+from ...module_utils.common.violations import ManifestError, Violation
 from .read import Document, read_text
 
 try:

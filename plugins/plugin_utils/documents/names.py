@@ -12,7 +12,7 @@ import base64
 import re
 import secrets as random_source
 
-from ...module_utils.common.errors import ManifestError, Violation
+from ...module_utils.common.violations import ManifestError, Violation
 
 DEFAULT_MACHINE_NAME_TEMPLATE = "{{ .kubeadmControlPlane.name }}-{{ .random }}"
 MACHINE_NAME_LIMIT = 63

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils.common.bounded_yaml import HAS_YAML, TAG, Node, Reader, Refused, tag_refused, to_json
-from ...module_utils.common.errors import Report, Violation, steps
+from ...module_utils.common.violations import Report, Violation, steps
 from .scalars import resolve_plain
 
 if HAS_YAML:

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...module_utils.common.errors import Report, child, describe, item
 from ...module_utils.common.values import utc_time
+from ...module_utils.common.violations import Report, child, describe, item
 from .scalars import parse_duration
 
 INT32_MAX = 2**31 - 1

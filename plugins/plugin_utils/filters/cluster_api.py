@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils.common.errors import ManifestError, Report, Violation, describe
+from ...module_utils.common.violations import ManifestError, Report, Violation, describe
 from ..documents.read import MAX_BYTES, read_text
 from ..objects.convert import whole_objects
 from ..objects.kinds import label_of

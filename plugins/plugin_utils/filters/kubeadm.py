@@ -15,8 +15,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ...module_utils.common.errors import ManifestError
 from ...module_utils.common.values import format_moment
+from ...module_utils.common.violations import ManifestError
 from ..calls.screen import Screen
 
 MAX_DEPTH = 64

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...module_utils.common.errors import SECRET_KEYS
+from ...module_utils.common.violations import SECRET_KEYS
 from ..crds import crd_names, definitions
 from ..documents.schema import MapOf, Refused
 from ..objects import actions as operator

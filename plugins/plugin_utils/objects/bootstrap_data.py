@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Optional
 
 from ...module_utils.common import kubernetes_facts, settings
-from ...module_utils.common.errors import ManifestError, Violation, child, item
+from ...module_utils.common.violations import ManifestError, Violation, child, item
 from ..kubeadm.configuration import render, yaml_documents
 from .validate.control_plane import writable_cluster
 from .validate.kubeadm_config_spec import COMPONENT_CONFIGS, ENCODINGS, decode_content, machine_text

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any, Union
 
 from ...module_utils.common import settings
-from ...module_utils.common.errors import Report, child, item
+from ...module_utils.common.violations import Report, child, item
 from ..documents import names
 from ..documents.scalars import format_duration
 from ..documents.schema import MapOf, Refused

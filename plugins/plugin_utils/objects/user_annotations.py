@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ...module_utils.common.errors import Report, child, item
+from ...module_utils.common.violations import Report, child, item
 from ..documents import names, schema
 from ..documents.read import read_documents
 from ..documents.scalars import parse_duration

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta, timezone
 
 from ansible.module_utils.basic import missing_required_lib
 
-from ...module_utils.common.errors import Report
 from ...module_utils.common.values import format_moment, read_moment
+from ...module_utils.common.violations import Report
 from ..objects import kinds, user_annotations
 from ..objects.user_annotations import MaintenanceWindow
 

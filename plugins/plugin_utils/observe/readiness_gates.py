@@ -9,7 +9,7 @@ import typing as t
 
 from ansible.module_utils.basic import missing_required_lib
 
-from ...module_utils.common.errors import Report
+from ...module_utils.common.violations import Report
 from ..objects import kinds, user_annotations
 from ..objects.user_annotations import ReadinessGate
 

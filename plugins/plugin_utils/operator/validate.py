@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...module_utils.common.errors import Report
+from ...module_utils.common.violations import Report
 from ..documents import schema
 from ..objects import actions
 from ..objects.actions import FieldError

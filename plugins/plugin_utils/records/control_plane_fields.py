@@ -14,7 +14,7 @@ import stat
 import typing as t
 from dataclasses import dataclass
 
-from ...module_utils.common.errors import ManifestError, Violation
+from ...module_utils.common.violations import ManifestError, Violation
 from ..calls.failure import ControlPlaneFailure
 from ..documents.edit import Edit, is_template, set_scalar
 from ..documents.read import Document, read_files, read_text

@@ -14,7 +14,7 @@ import json
 import typing as t
 
 from ...module_utils.common.bounded_yaml import read_json
-from ...module_utils.common.errors import ManifestError, Report, Violation
+from ...module_utils.common.violations import ManifestError, Report, Violation
 from ..kubeadm.configuration.patch import merge_cluster_configuration
 from ..objects import advice, kinds
 from ..objects.manifest.reader import ClusterManifest

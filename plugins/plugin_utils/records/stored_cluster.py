@@ -12,8 +12,8 @@ import json
 import typing as t
 
 from ...module_utils.common.bounded_yaml import read_json
-from ...module_utils.common.errors import ManifestError, Violation
 from ...module_utils.common.values import now_rfc3339
+from ...module_utils.common.violations import ManifestError, Violation
 from ..decision.removal import deleted_control_plane
 from ..kubeadm import coredns_releases
 from ..objects import defaults, kinds

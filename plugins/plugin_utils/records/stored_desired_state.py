@@ -19,7 +19,7 @@ import typing as t
 
 import yaml
 
-from ...module_utils.common.errors import ManifestError, Violation
+from ...module_utils.common.violations import ManifestError, Violation
 from ..decision.conditions import terminal_failure
 from ..decision.removal import deleted_control_plane
 from ..objects import kinds

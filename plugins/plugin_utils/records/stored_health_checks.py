@@ -8,8 +8,8 @@ from __future__ import annotations
 import copy
 import typing as t
 
-from ...module_utils.common.errors import Violation
 from ...module_utils.common.values import condition_of
+from ...module_utils.common.violations import Violation
 from ..decision.decide import decide
 from ..decision.remediation.health_marks import Evaluation, evaluate
 from ..objects import kinds

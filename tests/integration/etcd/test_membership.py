@@ -14,7 +14,7 @@ import pytest
 from etcd_cluster import EtcdCluster, EtcdMember, until
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import membership
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.leadership import hand_over
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.leadership_transfer import hand_over
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
     MembershipError,
     remove_member,

@@ -21,13 +21,12 @@ from systemd import StandInSystemd
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import info
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import unit as restore_unit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import restore_unit as restore_unit
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.from_snapshot import (
     Restore,
     RestorePlaces,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.single_voter import Bounds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.unit import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.restore_unit import (
     FAILED,
     INTERRUPTED,
     SUCCEEDED,
@@ -36,7 +35,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore
     Wanted,
     fence,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.contents import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.single_voter import Bounds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.revision import (
     ContentsError,
     of_cluster,
     revision,

@@ -16,8 +16,8 @@ from api_server import ApiServer
 from filled_api import places
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import sealed
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import unit
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import bootstrap_unit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe import adoption_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.adoption_facts import Places
 
@@ -140,7 +140,7 @@ def test_an_api_that_can_not_be_asked_is_no_answer(host: Host) -> None:
 
 def test_whose_the_host_is_and_what_it_lacks(host: Host, tmp_path: Path) -> None:
     """A claim that can't be read is nobody's consent."""
-    where = dataclasses.replace(HostPlaces(node=unit.Places(state=str(tmp_path))), kubelet="/bin/false")
+    where = dataclasses.replace(HostPlaces(node=bootstrap_unit.Places(state=str(tmp_path))), kubelet="/bin/false")
     found = adoption_facts.fitness({}, time.time() - 90, where)
     assert found["claim"] is None
     assert {each["check"] for each in found["missing"]} >= {"KubeletVersion", "ClockSkew"}

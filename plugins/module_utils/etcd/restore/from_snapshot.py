@@ -27,7 +27,7 @@ from ...workload_api.api import own_server
 from ..gateway import Credentials, Gateway
 from ..local import Places, etcd_data, listens
 from ..snapshot import tool as etcd_tool
-from ..snapshot.contents import verified
+from ..snapshot.revision import verified
 from ..snapshot.tool import Tool, ToolSource
 from ..types import EtcdError
 from .single_voter import FAILED, Recovery, make_snapshot, unused

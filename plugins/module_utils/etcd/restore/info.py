@@ -15,10 +15,10 @@ import typing as t
 from ...common import guard
 from ...common.guard import NodeError
 from ..local import etcd_data, membership
-from ..snapshot import contents
+from ..snapshot import revision
 from ..snapshot.take import DIRECTORY
 from ..types import to_hex
-from .unit import ABSENT, Unit, fence_folder
+from .restore_unit import ABSENT, Unit, fence_folder
 
 MOST_SNAPSHOTS = 100
 
@@ -69,7 +69,7 @@ def _etcd(unit: Unit) -> dict[str, t.Any]:
 def _data(manifest: str) -> dict[str, t.Any]:
     try:
         path = os.path.join(etcd_data(guard.read_text(manifest)), "member", "snap", "db")
-        return {"revision": contents.revision(path), "message": ""}
+        return {"revision": revision.revision(path), "message": ""}
     except NodeError as error:
         return {"revision": None, "message": str(error)}
 
@@ -103,7 +103,7 @@ def snapshot(path: str) -> dict[str, t.Any]:
         "message": "",
     }
     try:
-        answer["revision"] = contents.revision(path)
+        answer["revision"] = revision.revision(path)
     except NodeError as error:
         answer["message"] = str(error)
     return answer

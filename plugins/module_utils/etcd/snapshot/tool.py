@@ -17,7 +17,7 @@ import subprocess
 import typing as t
 from dataclasses import dataclass
 
-from ...common import command
+from ...common import timed_command
 from ...common.guard import NodeError, read_text
 
 MANIFEST = "/etc/kubernetes/manifests/etcd.yaml"
@@ -54,7 +54,7 @@ class Tool:
 
         Raises NodeError where it can't be started or takes too long.
         """
-        return command.run([*self.words, *arguments], seconds=TOOL_SECONDS)
+        return timed_command.run([*self.words, *arguments], seconds=TOOL_SECONDS)
 
 
 # Gives a tool for the time of a ``with``; the argument is the folder whose files it is to work on. Raises NoTool.
@@ -136,7 +136,7 @@ def _find(image: str, root: str, folder: str) -> Tool:
 
 def _ctr(*arguments: str) -> subprocess.CompletedProcess[str]:
     try:
-        return command.run([*_CTR, *arguments], seconds=_MOUNT_SECONDS)
+        return timed_command.run([*_CTR, *arguments], seconds=_MOUNT_SECONDS)
     except NodeError as error:
         raise NoTool(f"etcd's image can only be mounted with containerd's ctr: {error}") from error
 

@@ -15,7 +15,7 @@ import pwd
 import stat
 import typing as t
 
-from ...common import command
+from ...common import timed_command
 from ...common.guard import NodeError, write_atomically
 
 _SUDOERS = "/etc/sudoers.d"
@@ -204,6 +204,6 @@ def _create(name: str, entry: t.Mapping[str, t.Any]) -> None:
 
 
 def _run(user: str, words: t.Sequence[str], text: str = "") -> None:
-    done = command.run(words, text=text, why=f"It is needed for users: {user}.")
+    done = timed_command.run(words, text=text, why=f"It is needed for users: {user}.")
     if done.returncode != 0:
         raise NodeError(f"users: {user}: {words[0]} failed: {done.stderr.strip()[:300]}")

@@ -13,12 +13,12 @@ import re
 import shutil
 import typing as t
 
-from ...common import command, settings, systemd_units
+from ...common import settings, systemd_units, timed_command
 from ...common.guard import NodeError, exclusive
 from ...common.redact import redact
 from ...etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ...etcd.view import members_view
-from .unit import UNIT_PREFIX, Bootstrap, Places
+from .bootstrap_unit import UNIT_PREFIX, Bootstrap, Places
 
 _LOCAL_ETCD = "https://127.0.0.1:2379"
 
@@ -93,14 +93,14 @@ def _require_no_membership(consent: bool, where: Places, url: str, credentials: 
 
 def _kubeadm_reset(where: Places) -> None:
     skipped = ["remove-etcd-member"]
-    done = command.run([where.kubeadm, "version", "-o", "short"])
+    done = timed_command.run([where.kubeadm, "version", "-o", "short"])
     version = re.match(r"v(\d+)\.(\d+)", done.stdout)
     if version and (int(version.group(1)), int(version.group(2))) < (1, 22):
         # It edits ConfigMap kubeadm-config through the API; the phase is gone since 1.22.
         # Source: docs/reference/kubeadm.md, "Removing a node".
         skipped.append("update-cluster-status")
     words = [where.kubeadm, "reset", "--force", "--skip-phases", ",".join(skipped)]
-    done = command.run(words, seconds=settings.RESET_SECONDS, why="It is needed to take the machine back.")
+    done = timed_command.run(words, seconds=settings.RESET_SECONDS, why="It is needed to take the machine back.")
     if done.returncode != 0:
         output = redact(done.stdout + done.stderr)[-4096:]
         raise NodeError(f"kubeadm reset failed with exit status {done.returncode}: {output}", "Run it again.")

@@ -23,12 +23,12 @@ import time
 import typing as t
 from dataclasses import dataclass
 
-from ...common import command, guard, kubernetes_versions, systemd_units
+from ...common import guard, kubernetes_versions, systemd_units, timed_command
 from ...common.guard import NodeError, read_text
 from ...common.redact import redact
 from ...workload_api.api import own_server
 from ..components import kubelet
-from . import ends as certificates
+from . import end_dates as certificates
 
 KUBELET = "kubelet.conf"
 # kubeadm's names, and the files below the certificates' folder.
@@ -314,7 +314,7 @@ class NodeCertificates:
 
 def run(words: t.Sequence[str]) -> t.Any:
     """Run kubeadm or systemctl."""
-    return command.run(words, seconds=_SECONDS, why="A kubeadm node needs it.")
+    return timed_command.run(words, seconds=_SECONDS, why="A kubeadm node needs it.")
 
 
 def _add(found: dict[str, str], name: str, pem: str) -> None:

@@ -16,7 +16,7 @@ import shutil
 import time
 import typing as t
 
-from ...common import command, guard
+from ...common import guard, timed_command
 from ...common.guard import NodeError
 from ...common.https import HttpClient, Unreachable
 from ...common.redact import redact
@@ -48,7 +48,7 @@ def rehearse(places: Places, kubeconfig: str) -> None:
     before = set(os.listdir(folder)) if os.path.isdir(folder) else None
     words = [places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config", "--dry-run"]
     try:
-        done = command.run([*words, f"--kubeconfig={kubeconfig}"], seconds=_WRITE_SECONDS)
+        done = timed_command.run([*words, f"--kubeconfig={kubeconfig}"], seconds=_WRITE_SECONDS)
     finally:
         for name in sorted(set(os.listdir(folder)) - (before or set())) if os.path.isdir(folder) else ():
             if "dryrun" in name:
@@ -83,7 +83,7 @@ class KubeletChange(Change):
         words = [self.places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config"]
         words += [f"--kubeconfig={request['kubeconfig']}"]
         words += [f"--patches={request['patches']}"] if request.get("patches") else []
-        done = command.run(words, seconds=_WRITE_SECONDS)
+        done = timed_command.run(words, seconds=_WRITE_SECONDS)
         if done.returncode != 0:
             said = redact(f"{done.stdout}\n{done.stderr}".strip())[-600:]
             raise NodeError(f"kubeadm did not write the kubelet's configuration: {said}")

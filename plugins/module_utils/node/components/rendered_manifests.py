@@ -18,7 +18,7 @@ import shlex
 import typing as t
 from dataclasses import dataclass
 
-from ...common import command, guard, kubernetes_facts
+from ...common import guard, kubernetes_facts, timed_command
 from ...common.guard import NodeError
 from ...common.kubernetes_versions import api_of, read_version
 from ...common.redact import redact
@@ -131,7 +131,9 @@ class Renderer:
     def read(self, path: str) -> Object:
         """Return a manifest's content. Raises NodeError."""
         words = [self.tools.kubectl, "--kubeconfig=/dev/null", "patch", "--local", f"--filename={path}"]
-        done = command.run([*words, "--type=merge", "--patch={}", "--output=json"], why="Every kubeadm node needs it.")
+        done = timed_command.run(
+            [*words, "--type=merge", "--patch={}", "--output=json"], why="Every kubeadm node needs it."
+        )
         try:
             document = json.loads(done.stdout)
         except ValueError:
@@ -154,7 +156,9 @@ class Renderer:
             words += [_patches_flag(configuration), self.patches]
         guard.write_atomically(os.path.join(folder, "environment"), self._environment().encode(), 0o600)
         isolated = [self.tools.unshare, "--mount", "--propagation", "private", "--"]
-        done = command.run([*isolated, "/bin/sh", "-c", _SCRIPT, "sh", place, folder, made, *words], seconds=_SECONDS)
+        done = timed_command.run(
+            [*isolated, "/bin/sh", "-c", _SCRIPT, "sh", place, folder, made, *words], seconds=_SECONDS
+        )
         if done.returncode != 0:
             said = redact(f"{done.stdout}\n{done.stderr}".strip())[-600:]
             raise NodeError(f"kubeadm init phase {' '.join(phase)} refused the new configuration: {said}")

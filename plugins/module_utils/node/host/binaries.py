@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from ...common import systemd_units
 from ...common.guard import NodeError, sync_directory
 from ..components import kubelet
-from . import facts, packages
+from . import host_facts, packages
 
 PROGRAMS = ("kubeadm", "kubelet", "kubectl")
 PACKAGES, FILES = "packages", "files"
@@ -69,7 +69,7 @@ class Binaries:
     tests give others.
     """
 
-    folders: tuple[str, ...] = facts.PATH
+    folders: tuple[str, ...] = host_facts.PATH
     runner: systemd_units.Runner = systemd_units.run
     package_runner: packages.Runner = packages.run
     root: str = "/"
@@ -124,7 +124,7 @@ class Binaries:
     def version_of(self, name: str) -> str:
         """Return the version that a program reports, "" if it is missing."""
         path = self.path_of(name)
-        return facts.version_of([path, *_VERSION_WORDS[name]]) if path else ""
+        return host_facts.version_of([path, *_VERSION_WORDS[name]]) if path else ""
 
     def path_of(self, name: str) -> str:
         """Return the path of a program, "" if it is missing."""
@@ -141,7 +141,7 @@ class Binaries:
                 raise NodeError(f"{path} has the checksum {_digest(path)}, {expected} is wanted.", fix)
         except OSError as error:
             raise NodeError(f"{path} can't be read: {error.strerror or error}.", fix) from error
-        version = facts.version_of([path, *_VERSION_WORDS[name]]) if os.access(path, os.X_OK) else ""
+        version = host_facts.version_of([path, *_VERSION_WORDS[name]]) if os.access(path, os.X_OK) else ""
         if not version:
             # Unpacked without its mode, or on a file system without executables: judged where it is going to be.
             return path

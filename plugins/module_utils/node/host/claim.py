@@ -25,9 +25,9 @@ from ...common import guard
 from ...common.guard import NodeError
 from ...common.values import now_rfc3339
 from ..bootstrap import reset
-from . import facts, fitness
-from .facts import HostPlaces
+from . import fitness, host_facts
 from .fitness import Missing, Wanted
+from .host_facts import HostPlaces
 
 # Of so many clusters that it served a host remembers the number of the newest run.
 CLUSTERS_KEPT = 100
@@ -197,9 +197,9 @@ def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     if present is not None:
         fix = "Take another host, or delete that machine in its own store."
         return [Missing("Claim", f"claimed by {present.owner()} since {present.claimed_at}", fix)]
-    found = facts.traces(places)
-    at_work = facts.running(places)
-    carried = facts.ca_cert_hash(places)
+    found = host_facts.traces(places)
+    at_work = host_facts.running(places)
+    carried = host_facts.ca_cert_hash(places)
     if not found and not at_work:
         return []
     if wanted.ca_cert_hash and carried == wanted.ca_cert_hash:
@@ -252,7 +252,7 @@ def release(
     with guard.exclusive(where.node.state) if not check else contextlib.nullcontext():
         _compare(run, where, keep=not check)
     present = read_claim(where) if not wanted.consent else _claim_if_readable(where)
-    found = [*facts.traces(where), *(f"a running {name}" for name in facts.running(where))]
+    found = [*host_facts.traces(where), *(f"a running {name}" for name in host_facts.running(where))]
     if present is not None and present.id != wanted.id and wanted.released_before and not wanted.consent:
         return False, f"the host was released before and is {present.owner()}'s by now"
     if not wanted.consent:
@@ -264,7 +264,7 @@ def release(
     undo(discard_etcd_data=True, check=False, whole_cluster=wanted.whole_cluster, places=where.node)
     _wait_for_the_end(where)
     with guard.exclusive(where.node.state):
-        left = [*facts.traces(where), *(f"a running {name}" for name in facts.running(where))]
+        left = [*host_facts.traces(where), *(f"a running {name}" for name in host_facts.running(where))]
         if left:
             raise NodeError(
                 f"After kubeadm reset this is still on the host: {', '.join(left)}.",
@@ -278,7 +278,7 @@ def release(
 def _wait_for_the_end(where: HostPlaces) -> None:
     # Their containers were removed; a large etcd or API server still takes a moment to go.
     deadline = time.monotonic() + END_SECONDS
-    while facts.running(where) and time.monotonic() < deadline:
+    while host_facts.running(where) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
 
 
@@ -290,7 +290,7 @@ def _claim_if_readable(where: HostPlaces) -> t.Optional[Claim]:
 
 
 def _refuse_other(wanted: Release, present: t.Optional[Claim], found: t.Sequence[str], where: HostPlaces) -> None:
-    carried = facts.ca_cert_hash(where)
+    carried = host_facts.ca_cert_hash(where)
     if present is not None and present.id != wanted.id:
         reason = f"it is claimed by {present.owner()} since {present.claimed_at}, not by machine {wanted.machine}"
     elif carried and wanted.ca_cert_hash and carried != wanted.ca_cert_hash:

@@ -27,7 +27,7 @@ from ...common.bounded_yaml import read_json
 from ...common.guard import read_text
 from ...common.https import HttpClient, NotAsked, Unreachable, client_context
 from ...common.values import now_rfc3339
-from ..certificates.ends import not_after
+from ..certificates.end_dates import not_after
 
 DEFAULT_TIMEOUT_SECONDS = 3.0
 # kube-apiserver's own default of --etcd-prefix.

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from ...common import guard, kubernetes_facts, settings
 from ...common.kubernetes_versions import read_version
 from ..bootstrap.image_check import Images
-from . import facts, images
-from .facts import HostPlaces
+from . import host_facts, missing_images
+from .host_facts import HostPlaces
 
 # What may be waived, by the names that kubeadm gives its preflight checks.
 IGNORABLE = ("Swap", "CRI", "Port-", "FileContent-", "FileExisting-")
@@ -77,14 +77,14 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     found += _identity(wanted, places) + _versions(wanted, places)
     if not wanted.ca_cert_hash:
         found += _kubeadm_needs(wanted, places) + _room(wanted, places)
-    problem = facts.runtime_problem(places, wanted.cri_socket)
+    problem = host_facts.runtime_problem(places, wanted.cri_socket)
     if problem:
         fix = "Install and start a container runtime, or set nodeRegistration.criSocket."
         found.append(Missing("CRI", f"no container runtime answers ({problem})", fix))
     if wanted.now is not None and abs(time.time() - wanted.now) > settings.CLOCK_SKEW_SECONDS:
         text = f"the clock is {time.time() - wanted.now:+.0f} s off the controller's, more than {settings.CLOCK_SKEW_SECONDS:.0f} s"
         found.append(Missing("ClockSkew", text, "Synchronise both clocks (chrony, systemd-timesyncd)."))
-    if not facts.own_address(wanted.address, wanted.towards):
+    if not host_facts.own_address(wanted.address, wanted.towards):
         text = f"{wanted.address} is not an address of this host" if wanted.address else "the host has no route outside"
         found.append(
             Missing("Address", text, "Configure the address, or correct the variable that addressVariable names.")
@@ -95,10 +95,10 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
 
 
 def _images(asked: Images, ignore: t.Sequence[str], places: HostPlaces) -> list[Missing]:
-    where = images.ImagePlaces(kubeadm=places.node.kubeadm)
+    where = missing_images.ImagePlaces(kubeadm=places.node.kubeadm)
     ignored = {name.lower() for name in ignore}
-    lacking = images.missing(asked, only_static_pods=bool(ignored & {IMAGES.lower(), "all"}), places=where)
-    why = images.out_of_reach(lacking, asked.pull, where)
+    lacking = missing_images.missing(asked, only_static_pods=bool(ignored & {IMAGES.lower(), "all"}), places=where)
+    why = missing_images.out_of_reach(lacking, asked.pull, where)
     if not why:
         return []
     fix = "Load them: kubeadm config images pull where the registry can be reached, then ctr -n k8s.io images export and import."
@@ -129,12 +129,12 @@ def _versions(wanted: Wanted, places: HostPlaces) -> list[Missing]:
         ("kubelet", "KubeletVersion", [places.kubelet, "--version"]),
     )
     for name, check, words in asked:
-        version = facts.version_of(words)
+        version = host_facts.version_of(words)
         if not version:
             found.append(Missing(check, f"{name} is not there or doesn't run", fix))
         elif version != wanted.version:
             found.append(Missing(check, f"{name} is {version}, and {wanted.version} is wanted", fix))
-    if not facts.version_of([places.kubectl, "version", "--client", "-o", "yaml"]):
+    if not host_facts.version_of([places.kubectl, "version", "--client", "-o", "yaml"]):
         found.append(Missing(KUBECTL, "kubectl is not there or doesn't run", fix))
     return found
 
@@ -145,11 +145,11 @@ def _kubeadm_needs(wanted: Wanted, places: HostPlaces) -> list[Missing]:
         return []
     found = []
     for name in kubernetes_facts.host_programs(wanted.version):
-        if not facts.program(name, places):
+        if not host_facts.program(name, places):
             fix = f"Install the package that has {name} (iproute2, iptables, util-linux, conntrack, cri-tools)."
             found.append(Missing(f"FileExisting-{name}", f"{name} is not there", fix))
     for name in kubernetes_facts.host_sysctls(wanted.version):
-        value = facts.sysctl(name, places)
+        value = host_facts.sysctl(name, places)
         if value != "1":
             check = f"FileContent--proc-sys-{name.replace('/', '-')}"
             text = f"{name.replace('/', '.')} is {value or 'not there'}, and has to be 1"
@@ -160,11 +160,11 @@ def _kubeadm_needs(wanted: Wanted, places: HostPlaces) -> list[Missing]:
 
 def _room(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     found = []
-    swap = facts.swap_devices(places)
+    swap = host_facts.swap_devices(places)
     if swap:
         fix = "Run swapoff -a and take it out of /etc/fstab, or give Swap in kubeadm.ignorePreflightErrors of the template."
         found.append(Missing("Swap", f"swap is on: {', '.join(swap)}", fix))
-    taken = facts.listening(places)
+    taken = host_facts.listening(places)
     for port in sorted(set(wanted.ports)):
         if port in taken:
             found.append(Missing(f"Port-{port}", f"something listens on port {port}", "Stop it, or take another host."))

@@ -18,7 +18,7 @@ import subprocess
 import typing as t
 from dataclasses import dataclass
 
-from ...common import command, settings
+from ...common import settings, timed_command
 from ...common.guard import NodeError, write_atomically
 
 # Another process may hold the package manager's lock: an upgrade by the distribution, or a call that was killed and goes on.
@@ -33,7 +33,7 @@ Runner = t.Callable[[t.Sequence[str]], "subprocess.CompletedProcess[str]"]
 def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run a package manager without questions, with English output."""
     plain = ["env", "DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1", "LC_ALL=C.UTF-8"]
-    return command.run([*plain, *words], seconds=settings.PACKAGES_SECONDS)
+    return timed_command.run([*plain, *words], seconds=settings.PACKAGES_SECONDS)
 
 
 @dataclass(frozen=True)

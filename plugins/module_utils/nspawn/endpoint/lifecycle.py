@@ -20,9 +20,9 @@ from .. import network as bridges
 from .. import pool, processes
 from ..addresses import Network, allocate
 from ..errors import NspawnError
-from ..files import locked, read_json, remove_tree, write_atomic, write_json
+from ..file_operations import locked, read_json, remove_tree, write_atomic, write_json
 from ..layout import EndpointLayout, Layout
-from ..run import environment, run
+from ..programs import environment, run
 from . import haproxy
 from .haproxy import Server
 

@@ -13,12 +13,12 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import NspawnError
-from ..files import link, put, remove_tree, write_json
+from ..file_operations import link, put, remove_tree, write_json
 from ..layout import Cache
-from ..run import Progress, run
+from ..programs import Progress, run
 from . import debian, kubernetes_release, kubernetes_source
+from .container_images import make_archives, short_name
 from .containerd import import_images
-from .contents import make_archives, short_name
 from .system_files import image_files, image_links, with_hook
 
 RECORD = "image.json"

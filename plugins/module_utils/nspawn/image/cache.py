@@ -17,10 +17,10 @@ import tempfile
 import typing as t
 
 from ..errors import NspawnError
-from ..files import locked, read_json, remove_tree
+from ..file_operations import locked, read_json, remove_tree
 from ..host import ensure_packages
 from ..layout import IMAGE_NAME, Cache
-from ..run import Progress
+from ..programs import Progress
 from . import debian, kubernetes_release, kubernetes_source
 from .build import RECORD, Request, assemble
 from .system_files import image_files, image_links

@@ -12,8 +12,8 @@ import os
 import shutil
 import typing as t
 
-from ..files import remove_tree
-from ..run import Progress
+from ..file_operations import remove_tree
+from ..programs import Progress
 
 # Nothing of this outlives the script: the mounts are in a mount namespace, containerd in a pid namespace that ends with it.
 OUTSIDE = r"""set -eu

@@ -16,9 +16,9 @@ import tempfile
 import typing as t
 
 from ..errors import NspawnError
-from ..files import locked, remove_tree
+from ..file_operations import locked, remove_tree
 from ..layout import Cache
-from ..run import Progress, run
+from ..programs import Progress, run
 
 SUITE = "bookworm"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"

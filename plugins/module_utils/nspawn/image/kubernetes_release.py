@@ -16,9 +16,9 @@ import typing as t
 import urllib.error
 
 from ..errors import NspawnError
-from ..files import locked
+from ..file_operations import locked
 from ..layout import Cache
-from ..run import Progress
+from ..programs import Progress
 from .kubernetes_source import NODE_BINARIES
 
 RELEASE_URL = "https://dl.k8s.io/release"

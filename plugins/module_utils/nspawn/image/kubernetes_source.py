@@ -19,9 +19,9 @@ import tempfile
 import typing as t
 
 from ..errors import NspawnError
-from ..files import locked, put, remove_tree
+from ..file_operations import locked, put, remove_tree
 from ..layout import Cache
-from ..run import Progress
+from ..programs import Progress
 from .debian import BUILD_LOCK_SECONDS, Apt
 
 PACKAGE = "kubernetes"

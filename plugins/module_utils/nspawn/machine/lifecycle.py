@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from .. import pool, processes
 from ..addresses import Network, allocate, network_of
 from ..errors import NspawnError
-from ..files import link_tree, locked, mounts_below, put, read_json, remove_tree, tail, write_json
+from ..file_operations import link_tree, locked, mounts_below, put, read_json, remove_tree, tail, write_json
 from ..layout import Layout, MachineLayout
 from ..network import bridge_members, remove_machine_interface
-from ..run import environment, run
+from ..programs import environment, run
 from . import cgroups
 from .guest import Guest, guest_files
 from .start_command import Start, launch_command, nspawn_environment

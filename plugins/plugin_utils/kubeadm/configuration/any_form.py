@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from ....module_utils.common import kubernetes_versions
-from ....module_utils.common.errors import ManifestError, Report, child, describe, item
+from ....module_utils.common.violations import ManifestError, Report, child, describe, item
 from ...documents.read import Document, read_any
 from . import decode, kinds
 

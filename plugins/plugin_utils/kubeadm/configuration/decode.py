@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common import kubernetes_versions
-from ....module_utils.common.errors import Report, child, item
+from ....module_utils.common.violations import Report, child, item
 from ...documents.scalars import parse_duration
 from ...documents.schema import ABSENT, MapOf, check
 from . import fields, kinds

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....module_utils.common import kubernetes_versions
-from ....module_utils.common.errors import ManifestError, Report, Violation
+from ....module_utils.common.violations import ManifestError, Report, Violation
 from . import any_form as documents
 from . import kinds, render, validate_complete, yaml_documents
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ....module_utils.common import kubernetes_versions
-from ....module_utils.common.errors import Report, child, describe, item
+from ....module_utils.common.violations import Report, child, describe, item
 from ...documents.read import read_documents
 from . import decode, fields, kinds, render, validate
 

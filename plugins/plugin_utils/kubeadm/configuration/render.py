@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....module_utils.common import kubernetes_facts, kubernetes_versions
-from ....module_utils.common.errors import ManifestError, Report, child, item
+from ....module_utils.common.violations import ManifestError, Report, child, item
 from ...documents.scalars import format_duration
 from . import fields, kinds
 from .decode import UNCONVERTED

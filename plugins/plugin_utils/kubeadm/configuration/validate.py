@@ -17,8 +17,8 @@ from typing import Any, Union
 from urllib.parse import urlsplit
 
 from ....module_utils.common import kubernetes_facts
-from ....module_utils.common.errors import Report, child, item
 from ....module_utils.common.kubernetes_versions import Version
+from ....module_utils.common.violations import Report, child, item
 from ...documents.names import is_dns_subdomain
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ....module_utils.common import kubernetes_facts, kubernetes_versions
-from ....module_utils.common.errors import Report, child, item
+from ....module_utils.common.violations import Report, child, item
 from ...documents.names import is_dns_subdomain
 from . import validate
 

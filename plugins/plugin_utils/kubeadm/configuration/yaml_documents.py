@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....module_utils.common.errors import ManifestError, Violation
+from ....module_utils.common.violations import ManifestError, Violation
 from ...documents.scalars import resolve_plain
 
 try:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ....module_utils.common.errors import Report
+from ....module_utils.common.violations import Report
 from ...documents.schema import ABSENT, MapOf, check
 from .. import kinds
 

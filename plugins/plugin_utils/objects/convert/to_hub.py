@@ -15,8 +15,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from ....module_utils.common.errors import Report, child
 from ....module_utils.common.values import utc_time
+from ....module_utils.common.violations import Report, child
 from ...documents.read import Document
 from ...documents.schema import ABSENT, check
 from ...kubeadm.configuration import classic_form

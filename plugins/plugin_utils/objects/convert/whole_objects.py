@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....module_utils.common.bounded_yaml import read_json
-from ....module_utils.common.errors import ManifestError, Report, Violation, child, item, steps
+from ....module_utils.common.violations import ManifestError, Report, Violation, child, item, steps
 from ...documents.read import MAX_BYTES, Document
 from .. import kinds
 from ..equivalence import ABSENT, ARGUMENT_LISTS, canonical, same

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....module_utils.common import kubernetes_versions
-from ....module_utils.common.errors import ManifestError, Report, Violation, child
+from ....module_utils.common.violations import ManifestError, Report, Violation, child
 from ...documents.read import Document, read_files
 from .. import defaults, kinds, machine_health_check
 from ..convert import whole_objects

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common import kubernetes_facts, kubernetes_versions
-from ....module_utils.common.errors import Report, child, item
+from ....module_utils.common.violations import Report, child, item
 from ...documents import names
 from ...kubeadm.configuration import validate as kubeadm_rules
 from .. import kinds

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common import kubernetes_facts, kubernetes_versions
-from ....module_utils.common.errors import Report, child
+from ....module_utils.common.violations import Report, child
 from ...documents import names
 from ...kubeadm.configuration import render
 from ...kubeadm.configuration import validate as kubeadm_rules

@@ -12,7 +12,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from ....module_utils.common.errors import Report, child, item
+from ....module_utils.common.violations import Report, child, item
 from ...documents import names
 
 _MACHINE = "spec.template.spec"

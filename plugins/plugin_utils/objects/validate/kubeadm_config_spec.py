@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ....module_utils.common.errors import Report, child, item
+from ....module_utils.common.violations import Report, child, item
 from ...documents.names import is_dns_subdomain
 
 ENCODINGS = ("base64", "gzip", "gzip+base64")

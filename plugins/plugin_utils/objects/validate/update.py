@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Callable, Union
 
 from ....module_utils.common import kubernetes_versions
-from ....module_utils.common.errors import SECRET_KEYS, Report, child, steps
+from ....module_utils.common.violations import SECRET_KEYS, Report, child, steps
 from .. import advice, kinds
 from ..equivalence import ABSENT, canonical, cluster_values, same
 from .control_plane import SURGELESS_REPLICAS, managed_etcd, replica_rules

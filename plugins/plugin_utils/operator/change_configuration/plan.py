@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common import settings
-from ....module_utils.common.errors import Report, Violation
+from ....module_utils.common.violations import Report, Violation
 from ...kubeadm.configuration import patch as configuration_patch
 from ...objects.actions import FieldError
 from ..planner_types import PARALLEL, SERIAL, ClusterFacts, GroupPlan, RefusedAction

@@ -12,7 +12,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ....module_utils.common import kubernetes_facts
-from ....module_utils.common.errors import ManifestError, Report
+from ....module_utils.common.violations import ManifestError, Report
 from ....module_utils.workload_api import compare_and_swap
 from ....module_utils.workload_api.api import ADMIN_KUBECONFIG
 from ...kubeadm.configuration import patch as configuration_patch

@@ -11,7 +11,7 @@ import typing as t
 from datetime import timedelta
 
 from ....module_utils.common import kubernetes_facts, settings
-from ....module_utils.common.errors import ManifestError
+from ....module_utils.common.violations import ManifestError
 from ...kubeadm.configuration import for_version
 from ...pki.certificates import PkiError
 from ...pki.kubeconfig import ensure_kubeconfig

@@ -12,7 +12,7 @@ import json
 import os
 import typing as t
 
-from ....module_utils.common.errors import ManifestError
+from ....module_utils.common.violations import ManifestError
 from ...calls.failure import ControlPlaneFailure
 from ...objects import defaults
 from ...records import control_plane_fields

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ....module_utils.common.errors import ManifestError, Violation
+from ....module_utils.common.violations import ManifestError, Violation
 from ...calls.failure import ControlPlaneFailure
 from ...documents.read import Document, read_files
 from ...filters.kubeadm import plain

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....module_utils.common import kubernetes_facts, kubernetes_versions
-from ....module_utils.common.errors import ManifestError
 from ....module_utils.common.kubernetes_versions import Version, parse
+from ....module_utils.common.violations import ManifestError
 from ...kubeadm import etcd_releases
 from ...kubeadm.configuration import any_form, kinds
 from ...objects.actions import FieldError

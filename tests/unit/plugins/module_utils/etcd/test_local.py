@@ -25,8 +25,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local i
     membership,
     with_flag,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.contents import revision
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.database import stored_members
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.revision import revision
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Member
 
 MANIFEST = """\

@@ -19,12 +19,12 @@ from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import script
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.unit import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import (
     Bootstrap,
     Places,
     read_state,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
 
 TOKEN = "abcdef.0123456789abcdef"
 KUBEADM = """#!/bin/sh

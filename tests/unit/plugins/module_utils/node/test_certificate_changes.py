@@ -15,8 +15,8 @@ import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import changes
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.changes import Change
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import certificate_changes
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.certificate_changes import Change
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
 
 OLD = "-----BEGIN CERTIFICATE-----\nT0xE\n-----END CERTIFICATE-----\n"
@@ -63,7 +63,7 @@ def kubeconfig(key: str = KEY) -> str:
 
 
 def apply(tmp_path: Path, change: Change, check: bool = False) -> bool:
-    return changes.apply(change, (str(tmp_path),), check=check)
+    return certificate_changes.apply(change, (str(tmp_path),), check=check)
 
 
 def test_a_file_is_written_once(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_kubeconfigs_certificates_change_and_nothing_else(tmp_path: Path, as_j
     path.write_text(json.dumps(before) if as_json else kubeconfig())
     path.chmod(0o600)
     assert apply(tmp_path, Change(str(path), authorities=OLD + NEW))
-    assert changes.kubeconfig(str(path)) == {"authorities": OLD + NEW, "certificate": OLD}
+    assert certificate_changes.kubeconfig(str(path)) == {"authorities": OLD + NEW, "certificate": OLD}
     assert apply(tmp_path, Change(str(path), authorities=NEW + OLD, certificate=NEW, key=KEY * 2))
     after = yaml.safe_load(path.read_text())
     assert after["users"][0]["user"] == {
@@ -125,7 +125,7 @@ def test_flags_of_a_manifest(tmp_path: Path) -> None:
     assert "--cluster-signing-cert-file=/etc/kubernetes/pki/ca-signing-old.crt" in after
     assert "--cluster-signing-key-file=/etc/kubernetes/pki/ca.key" in after
     assert "--root-ca-file=/x" in after
-    assert changes.flags(path.read_text())["root-ca-file"] == "/x"
+    assert certificate_changes.flags(path.read_text())["root-ca-file"] == "/x"
     assert apply(
         tmp_path,
         Change(
@@ -154,26 +154,26 @@ def test_the_kubelets_certificate_gets_a_file_of_its_own(tmp_path: Path) -> None
     assert first.read_text() == OLD + KEY
     assert not apply(tmp_path, Change(str(link), NEW, KEY))
     # That tells it from those that the kubelet gets by itself, and has read.
-    assert not changes.is_kubelets_own(str(link))
+    assert not certificate_changes.is_kubelets_own(str(link))
     link.unlink()
     link.symlink_to(first)
-    assert changes.is_kubelets_own(str(link))
-    assert not changes.is_kubelets_own(str(first))
-    assert not changes.is_kubelets_own(str(tmp_path / "none"))
+    assert certificate_changes.is_kubelets_own(str(link))
+    assert not certificate_changes.is_kubelets_own(str(first))
+    assert not certificate_changes.is_kubelets_own(str(tmp_path / "none"))
 
 
 def test_only_what_is_public_is_told(tmp_path: Path) -> None:
     path = tmp_path / "kubelet-client-current.pem"
     path.write_text(OLD + KEY + PUBLIC)
-    assert changes.public(str(path)) == OLD + PUBLIC
-    assert changes.public(str(tmp_path / "none")) == ""
-    assert changes.digest(str(tmp_path / "none")) == ""
+    assert certificate_changes.public(str(path)) == OLD + PUBLIC
+    assert certificate_changes.public(str(tmp_path / "none")) == ""
+    assert certificate_changes.digest(str(tmp_path / "none")) == ""
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "/etc/kubernetes/../passwd", "/etc/kubernetes", "ca.crt"])
 def test_nothing_else_is_written(path: str) -> None:
     with pytest.raises(NodeError, match="no file below"):
-        changes.apply(Change(path, NEW))
+        certificate_changes.apply(Change(path, NEW))
 
 
 def test_what_goes_is_gone(tmp_path: Path) -> None:
@@ -184,9 +184,9 @@ def test_what_goes_is_gone(tmp_path: Path) -> None:
 
 def test_whether_a_key_is_its_certificates(tmp_path: Path) -> None:
     one, other = (certificates.new_ca("x", now_rfc3339(), "ECDSA-P256") for _each in range(2))
-    assert changes.matches(str(tmp_path / "x.key")) is None
+    assert certificate_changes.matches(str(tmp_path / "x.key")) is None
     (tmp_path / "x.key").write_text(str(one.key))
-    assert changes.matches(str(tmp_path / "x.key")) is None
+    assert certificate_changes.matches(str(tmp_path / "x.key")) is None
     for crt, expected in ((one.crt, True), (other.crt, False), (one.crt + other.crt, True), ("", False)):
         (tmp_path / "x.crt").write_text(crt)
-        assert changes.matches(str(tmp_path / "x.key")) is expected
+        assert certificate_changes.matches(str(tmp_path / "x.key")) is expected

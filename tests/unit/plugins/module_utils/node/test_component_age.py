@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import guard
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.age import Components
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.component_age import Components
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.static_pod import Places
 
 

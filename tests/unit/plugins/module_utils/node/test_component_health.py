@@ -17,7 +17,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.health import component_health
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.component_health import (
+    component_health,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.parse import parse
 
 SCHEDULER = "kube-scheduler"

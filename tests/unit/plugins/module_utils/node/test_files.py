@@ -23,8 +23,8 @@ from cryptography.x509.oid import NameOID
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import accounts, reset
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.unit import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import ends
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import end_dates
 
 
 def entry(path: Path, text: str = "text\n", **more: t.Any) -> dict[str, t.Any]:
@@ -149,7 +149,7 @@ def certificate(end: datetime.datetime) -> str:
     ],
 )
 def test_the_end_of_a_certificate_is_read_in_both_of_its_forms(end: datetime.datetime, text: str) -> None:
-    assert ends.not_after(certificate(end)) == text
+    assert end_dates.not_after(certificate(end)) == text
 
 
 def test_what_is_no_certificate_is_left_out(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_what_is_no_certificate_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n")
     (tmp_path / "front-proxy-ca.crt").write_bytes(b"\xff\xfe")
     (tmp_path / "apiserver-kubelet-client.crt").write_text(good[:300] + "\n-----END CERTIFICATE-----\n")
-    assert ends.expiry(str(tmp_path)) == {"apiserver.crt": "2030-01-01T00:00:00Z"}
+    assert end_dates.expiry(str(tmp_path)) == {"apiserver.crt": "2030-01-01T00:00:00Z"}
 
 
 def test_the_client_certificates_inside_kubeconfigs_end_too(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_the_client_certificates_inside_kubeconfigs_end_too(tmp_path: Path) -> N
     (tmp_path / "admin.conf").write_text(user)
     (tmp_path / "scheduler.conf").write_text("client-certificate-data: bm9uZQ==\n")
     (tmp_path / "controller-manager.conf").write_text("client-certificate: /var/lib/pem\n")
-    assert ends.expiry(str(tmp_path / "pki")) == {"admin.conf": "2031-02-03T00:00:00Z"}
+    assert end_dates.expiry(str(tmp_path / "pki")) == {"admin.conf": "2031-02-03T00:00:00Z"}
 
 
 def places(tmp_path: Path) -> Places:

@@ -20,11 +20,11 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced, NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.unit import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import claim, facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import claim, host_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.claim import Claim, Release, Run, Unfit
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.fitness import Wanted
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a claim is made by root")
@@ -46,7 +46,7 @@ class Undo:
 
     def __call__(self, **options: t.Any) -> bool:
         self.calls.append(options)
-        for path in facts.traces(self.places):
+        for path in host_facts.traces(self.places):
             if path not in self.leaves:
                 subprocess.run(["rm", "-r", path], check=True)
         return True
@@ -268,9 +268,9 @@ def test_the_ca_s_hash_is_kubeadm_s_own(places: HostPlaces, algorithm: str) -> N
     """The nodes' own reading of a certificate, against cryptography's."""
     pair = certificates.new_ca("kubernetes", NOW, algorithm)
     put(places, "pki/ca.crt", pair.crt)
-    assert facts.ca_cert_hash(places) == certificates.ca_cert_hash(pair.crt)
+    assert host_facts.ca_cert_hash(places) == certificates.ca_cert_hash(pair.crt)
     put(places, "pki/ca.crt", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")
-    assert facts.ca_cert_hash(places) == "unreadable"
+    assert host_facts.ca_cert_hash(places) == "unreadable"
 
 
 def release(places: HostPlaces, undo: t.Optional[Undo] = None, **options: t.Any) -> tuple[bool, str]:
@@ -384,9 +384,9 @@ def test_that_everything_goes_is_handed_on(places: HostPlaces) -> None:
 
 def test_the_address_is_the_one_towards_the_endpoint() -> None:
     """An address of somebody else's is refused; the way out is found without sending anything."""
-    assert facts.own_address("192.0.2.77") == ""
-    assert facts.own_address("127.0.0.1") == "127.0.0.1"
-    found = facts.own_address(towards="198.51.100.1")
-    assert found == "" or facts.own_address(found) == found
+    assert host_facts.own_address("192.0.2.77") == ""
+    assert host_facts.own_address("127.0.0.1") == "127.0.0.1"
+    found = host_facts.own_address(towards="198.51.100.1")
+    assert found == "" or host_facts.own_address(found) == found
     # A virtual address that is this host's own at the moment is no address to advertise.
-    assert found == "" or facts.own_address(towards=found) != found
+    assert found == "" or host_facts.own_address(towards=found) != found

@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import (
     build,
-    contents,
+    container_images,
     crictl,
     debian,
     docker_archive,
@@ -83,7 +83,7 @@ def test_a_version_without_all_three_numbers_is_refused(version):
     ],
 )
 def test_an_images_short_name(name, short):
-    assert contents.short_name(name) == short
+    assert container_images.short_name(name) == short
 
 
 def test_a_manifest_has_to_say_something_only_about_images_that_are_missing():
@@ -96,7 +96,7 @@ def test_a_manifest_has_to_say_something_only_about_images_that_are_missing():
 
 def test_the_dynamic_loaders_listing_is_read():
     listing = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibc.so.6 => /base/lib/x/libc.so.6 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n"
-    assert contents.shared_libraries(listing) == ["/base/lib/x/libc.so.6", "/lib64/ld-linux-x86-64.so.2"]
+    assert container_images.shared_libraries(listing) == ["/base/lib/x/libc.so.6", "/lib64/ld-linux-x86-64.so.2"]
 
 
 def test_a_docker_archive_is_what_it_says(tmp_path):

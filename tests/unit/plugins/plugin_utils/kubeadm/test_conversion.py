@@ -13,7 +13,7 @@ import yaml
 from kubeadm_values import GOLDEN, HUB_KEY, MINORS, MOVED, SAMPLES, Row, get, golden, put, rows, without_empty
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_versions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import Report
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import Report
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import (
     any_form,
     fields,

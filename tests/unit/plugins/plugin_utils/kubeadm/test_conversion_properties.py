@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kubeadm_values import HUB_KEY, MINORS, MOVED, get, hubs, rows, values, without_empty
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import Report
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import Report
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import any_form, for_version
 
 VERSION = {1: "v1.20.2", 2: "v1.20.2", 3: "v1.30.0", 4: "v1.31.0"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import Report
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import Report
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import (
     patch as configuration_patch,
 )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import bootstrap_data
 
 CERTIFICATES = {

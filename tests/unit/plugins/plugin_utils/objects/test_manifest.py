@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError, Violation
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError, Violation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import (
     ClusterManifest,
     list_clusters,

@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import Report, Violation
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import Report, Violation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import ClusterManifest
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.user_annotations import (
@@ -212,7 +212,7 @@ def test_without_the_libraries_the_structure_is_still_checked() -> None:
     code = (
         "import sys; sys.modules['jmespath'] = sys.modules['cronsim'] = None\n"
         "from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import user_annotations as u\n"
-        "from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import Report\n"
+        "from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import Report\n"
         "r = Report('x'); u.validate_annotations('KubeadmControlPlane', eval(sys.argv[1]), 'a', r)\n"
         "print([v.path for v in r.violations])"
     )

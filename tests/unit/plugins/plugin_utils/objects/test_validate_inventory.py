@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import Report
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import Report
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.validate import cluster
 
 WHOLE = {

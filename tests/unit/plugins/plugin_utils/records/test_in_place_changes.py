@@ -13,7 +13,7 @@ import yaml
 from acme_workspace import ROLE
 from operator_workspace import NAME, OperatorWorkspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import (
     ClusterManifest,

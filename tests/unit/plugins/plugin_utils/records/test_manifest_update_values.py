@@ -11,7 +11,7 @@ import typing as t
 import pytest
 from stored_manifest import CONFIGURATION, Kept
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import Report
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import Report
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.validate.update import validate_scale
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CONTROL_PLANE
 

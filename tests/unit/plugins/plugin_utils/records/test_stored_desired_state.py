@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from workspace import cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_desired_state
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (

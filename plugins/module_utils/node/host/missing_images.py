@@ -18,7 +18,7 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from ...common import command, guard
+from ...common import guard, timed_command
 from ...common.guard import NodeError
 from ..bootstrap.image_check import DOCKER, SOCKETS, Images
 
@@ -60,7 +60,7 @@ def missing(images: Images, only_static_pods: bool = False, places: t.Optional[I
     where = places or ImagePlaces()
     words = [where.kubeadm, "config", "images", "list", *images.asked]
     try:
-        listed = command.run(words, seconds=10)
+        listed = timed_command.run(words, seconds=10)
         has = _present(images.socket, where)
     except NodeError:
         return []
@@ -138,11 +138,11 @@ def _present(asked: str, where: ImagePlaces) -> t.Optional[set[str]]:
     if not path or (not asked and os.path.exists(where.docker)):
         return None
     if "containerd" in path and shutil.which("ctr"):
-        done = command.run(["ctr", "--namespace", "k8s.io", "images", "list", "--quiet"], seconds=10)
+        done = timed_command.run(["ctr", "--namespace", "k8s.io", "images", "list", "--quiet"], seconds=10)
         return set(done.stdout.split()) if done.returncode == 0 else None
     if not shutil.which("crictl"):
         return None
-    done = command.run(["crictl", "--runtime-endpoint", f"unix://{path}", "images"], seconds=10)
+    done = timed_command.run(["crictl", "--runtime-endpoint", f"unix://{path}", "images"], seconds=10)
     if done.returncode != 0:
         return None
     rows = [line.split() for line in done.stdout.splitlines()[1:]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import (
     ManifestError,
     Report,
     Violation,

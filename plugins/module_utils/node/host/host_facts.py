@@ -19,9 +19,9 @@ import stat
 import typing as t
 from dataclasses import dataclass, field
 
-from ...common import command, guard
+from ...common import guard, timed_command
 from ...common.guard import NodeError
-from ..bootstrap.unit import Places
+from ..bootstrap.bootstrap_unit import Places
 from ..certificates.der import element
 
 # kubeadm's own list of container runtimes (docs/reference/kubeadm.md, "Container runtime").
@@ -128,7 +128,7 @@ def version_of(words: t.Sequence[str]) -> str:
     "" where it is missing or reports none.
     """
     try:
-        done = command.run(words)
+        done = timed_command.run(words)
     except NodeError:
         return ""
     found = _VERSION.search(done.stdout)

@@ -21,7 +21,7 @@ from ...common.guard import NodeError
 from ...common.quorum import Figures
 from ...common.values import now_rfc3339
 from ..local import Membership, etcd_data, flagged, membership
-from ..snapshot.contents import Contents, revision, verified
+from ..snapshot.revision import Contents, revision, verified
 from ..types import to_hex
 from .from_snapshot import STATIC_PODS, Restore, aside, take_manifests_away
 from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.image_check import Images
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.unit import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import fitness, images
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import fitness, missing_images
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
 
 API, ETCD, DNS = "r.example.com/kube-apiserver:v1.20.2", "r.example.com/etcd:3.4.13-0", "r.example.com/coredns:1.7.0"
 ASKED = Images("v1.20.2", repository="r.example.com")
 
 
 @pytest.fixture(name="where")
-def _where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> images.ImagePlaces:
+def _where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> missing_images.ImagePlaces:
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
@@ -32,7 +32,7 @@ def _where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> images.ImagePlace
     runtime = tmp_path / "containerd.sock"
     runtime.touch()
     has(tmp_path)
-    return images.ImagePlaces(
+    return missing_images.ImagePlaces(
         kubeadm=str(programs / "kubeadm"),
         sockets=(str(runtime), str(tmp_path / "crio.sock")),
         docker=str(tmp_path / "docker.sock"),
@@ -63,48 +63,48 @@ def _nobody() -> str:
         return f"127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_what_is_not_there_is_named(where: images.ImagePlaces, tmp_path: Path) -> None:
+def test_what_is_not_there_is_named(where: missing_images.ImagePlaces, tmp_path: Path) -> None:
     has(tmp_path, API)
-    assert images.missing(ASKED, places=where) == [ETCD, DNS]
-    assert images.missing(ASKED, only_static_pods=True, places=where) == [ETCD]
-    assert images.missing(dataclasses.replace(ASKED, external_etcd=True), places=where) == [DNS]
+    assert missing_images.missing(ASKED, places=where) == [ETCD, DNS]
+    assert missing_images.missing(ASKED, only_static_pods=True, places=where) == [ETCD]
+    assert missing_images.missing(dataclasses.replace(ASKED, external_etcd=True), places=where) == [DNS]
     other = dataclasses.replace(ASKED, etcd_repository="o.example.com", etcd_tag="3.5.0")
-    assert images.missing(other, only_static_pods=True, places=where) == ["o.example.com/etcd:3.5.0"]
+    assert missing_images.missing(other, only_static_pods=True, places=where) == ["o.example.com/etcd:3.5.0"]
     has(tmp_path, API, ETCD, DNS)
-    assert images.missing(ASKED, places=where) == []
+    assert missing_images.missing(ASKED, places=where) == []
 
 
-def test_crictl_is_asked_of_another_runtime(where: images.ImagePlaces, tmp_path: Path) -> None:
+def test_crictl_is_asked_of_another_runtime(where: missing_images.ImagePlaces, tmp_path: Path) -> None:
     (tmp_path / "containerd.sock").unlink()
     (tmp_path / "crio.sock").touch()
     rows = "IMAGE TAG ID SIZE\\nr.example.com/kube-apiserver v1.20.2 1 2MB\\nr.example.com/etcd 3.4.13-0 1 2MB"
     program(tmp_path, "crictl", f"[ \"$2\" = unix://{tmp_path}/crio.sock ] && printf '{rows}\\n'")
-    assert images.missing(ASKED, places=where) == [DNS]
+    assert missing_images.missing(ASKED, places=where) == [DNS]
 
 
-def test_what_can_not_be_told_is_nothing(where: images.ImagePlaces, tmp_path: Path) -> None:
+def test_what_can_not_be_told_is_nothing(where: missing_images.ImagePlaces, tmp_path: Path) -> None:
     (tmp_path / "docker.sock").touch()
-    assert images.missing(ASKED, places=where) == [], "Docker's images are elsewhere"
+    assert missing_images.missing(ASKED, places=where) == [], "Docker's images are elsewhere"
     (tmp_path / "docker.sock").unlink()
     (tmp_path / "crio.sock").touch()
-    assert images.missing(ASKED, places=where) == [], "two runtimes"
+    assert missing_images.missing(ASKED, places=where) == [], "two runtimes"
     (tmp_path / "crio.sock").unlink()
     program(tmp_path, "ctr", "exit 1")
-    assert images.missing(ASKED, places=where) == [], "a runtime that does not answer"
+    assert missing_images.missing(ASKED, places=where) == [], "a runtime that does not answer"
     program(tmp_path, "kubeadm", "exit 1")
-    assert images.missing(ASKED, places=where) == [], "a kubeadm that lists none"
+    assert missing_images.missing(ASKED, places=where) == [], "a kubeadm that lists none"
 
 
 def test_a_registry_that_answers_is_a_way_and_one_that_does_not_is_none(
-    where: images.ImagePlaces, registry: str, nobody: str
+    where: missing_images.ImagePlaces, registry: str, nobody: str
 ) -> None:
-    assert images.out_of_reach([], places=where) == ""
-    assert images.out_of_reach([f"{registry}/etcd:3"], places=where) == ""
+    assert missing_images.out_of_reach([], places=where) == ""
+    assert missing_images.out_of_reach([f"{registry}/etcd:3"], places=where) == ""
     assert (
-        images.out_of_reach([f"{registry}/etcd:3", f"{nobody}/pause:3"], places=where)
+        missing_images.out_of_reach([f"{registry}/etcd:3", f"{nobody}/pause:3"], places=where)
         == f"{nobody} can't be reached from here"
     )
-    assert "imagePullPolicy is Never" in images.out_of_reach([f"{registry}/etcd:3"], pull=False, places=where)
+    assert "imagePullPolicy is Never" in missing_images.out_of_reach([f"{registry}/etcd:3"], pull=False, places=where)
 
 
 @pytest.mark.parametrize(
@@ -117,20 +117,20 @@ def test_a_registry_that_answers_is_a_way_and_one_that_does_not_is_none(
     ],
 )
 def test_a_runtime_with_detours_knows_best_itself(
-    where: images.ImagePlaces, tmp_path: Path, nobody: str, file: str, text: str
+    where: missing_images.ImagePlaces, tmp_path: Path, nobody: str, file: str, text: str
 ) -> None:
     (tmp_path / "config.toml").write_text('[plugins]\n  config_path = ""\n')
-    assert images.out_of_reach([f"{nobody}/etcd:3"], places=where)
+    assert missing_images.out_of_reach([f"{nobody}/etcd:3"], places=where)
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text(text)
-    assert images.out_of_reach([f"{nobody}/etcd:3"], places=where) == ""
+    assert missing_images.out_of_reach([f"{nobody}/etcd:3"], places=where) == ""
 
 
 def test_a_host_of_a_pool_is_refused_for_them(
-    where: images.ImagePlaces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody: str
+    where: missing_images.ImagePlaces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody: str
 ) -> None:
     """Only where it can't pull them; ignoring ImagePull waives what a control plane can be made without."""
-    monkeypatch.setattr(images, "ImagePlaces", lambda **_changes: where)
+    monkeypatch.setattr(missing_images, "ImagePlaces", lambda **_changes: where)
     program(
         tmp_path, "kubeadm", f"[ $1 = version ] && echo v1.20.2 || printf '%s\\n' {nobody}/etcd:3 {nobody}/coredns:1"
     )

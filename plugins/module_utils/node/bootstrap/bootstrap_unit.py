@@ -25,7 +25,7 @@ from ...common import guard, systemd_units
 from ...common.guard import NodeError
 from ...common.redact import redact
 from ...common.values import now_rfc3339
-from . import accounts, image_check, script, words
+from . import accounts, image_check, script, script_messages
 
 UNIT_PREFIX = "kubeadm-control-plane-"
 OUTPUT_BYTES = 16 * 1024
@@ -285,25 +285,27 @@ class Bootstrap:
             rc = int(rc_text) if rc_text.isdecimal() else 1
             if rc == 0 and stage == "done":
                 return replace(known, state=SUCCEEDED, stage=stage, rc=0)
-            return self._failed(known, stage, rc, words.result(record, stage, rc, self._output()))
+            return self._failed(known, stage, rc, script_messages.result(record, stage, rc, self._output()))
         if unit.running:
             output = self._output()
-            return replace(known, state=RUNNING, stage=words.under_way(stage, output), output=output)
+            return replace(known, state=RUNNING, stage=script_messages.under_way(stage, output), output=output)
         if not stage and not unit.loaded:
             return Report(ABSENT, known.step, known.kind, message="prepared, but never started")
         if record.get("bootID") != guard.read_text(self.places.boot_id):
-            text = f"interrupted: the machine was booted again while it was at {words.field(stage) or 'the start'}"
+            text = f"interrupted: the machine was booted again while it was at {script_messages.field(stage) or 'the start'}"
         elif unit.exit_status in _KILLED and record.get("limit"):
-            text = words.ended(record, stage)
+            text = script_messages.ended(record, stage)
         elif not unit.loaded:
-            text = f"interrupted at {words.field(stage)}: its unit is gone, by a boot of the machine or by hand"
+            text = (
+                f"interrupted at {script_messages.field(stage)}: its unit is gone, by a boot of the machine or by hand"
+            )
         else:
             text = f"ended without a result (systemd says: {unit.result}, exit status {unit.exit_status})"
         return self._failed(known, stage, unit.exit_status or None, text)
 
     def _failed(self, known: Report, stage: str, rc: t.Optional[int], message: str) -> Report:
-        field_name = words.field(stage)
-        command = words.command(known.kind, stage)
+        field_name = script_messages.field(stage)
+        command = script_messages.command(known.kind, stage)
         return replace(
             known, state=FAILED, stage=field_name, rc=rc, command=command, message=message, output=self._output()
         )

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import files
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import file_operations
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
 
 HOLD = """
@@ -42,14 +42,14 @@ def holder(tmp_path):
 
 def test_a_record_is_private_and_read_back(tmp_path):
     path = tmp_path / "record.json"
-    files.write_json(str(path), {"a": 1})
-    assert files.read_json(str(path)) == {"a": 1}
+    file_operations.write_json(str(path), {"a": 1})
+    assert file_operations.read_json(str(path)) == {"a": 1}
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["record.json"]
 
 
 def test_a_record_that_is_not_there_is_none(tmp_path):
-    assert files.read_json(str(tmp_path / "nothing")) is None
+    assert file_operations.read_json(str(tmp_path / "nothing")) is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"a"'])
@@ -57,13 +57,16 @@ def test_a_damaged_record_is_named(tmp_path, text):
     path = tmp_path / "record.json"
     path.write_text(text)
     with pytest.raises(NspawnError, match=r"record\.json is damaged"):
-        files.read_json(str(path))
+        file_operations.read_json(str(path))
 
 
 def test_a_lock_names_its_holder(holder):
     path, process = holder
     said = []
-    with pytest.raises(NspawnError, match=f"process {process.pid} still holds"), files.locked(path, 0, said.append):
+    with (
+        pytest.raises(NspawnError, match=f"process {process.pid} still holds"),
+        file_operations.locked(path, 0, said.append),
+    ):
         pass
     assert f"waiting for process {process.pid}" in said[0]
 
@@ -72,15 +75,15 @@ def test_a_killed_holder_lets_go(holder):
     path, process = holder
     process.kill()
     process.wait()
-    with files.locked(path, 5):
+    with file_operations.locked(path, 5):
         pass
 
 
 def test_a_lock_whose_file_was_removed_by_its_holder_is_taken_anew(tmp_path):
     path = str(tmp_path / "one")
-    with files.locked(path, 1):
+    with file_operations.locked(path, 1):
         os.unlink(path)
-        with files.locked(path, 1):
+        with file_operations.locked(path, 1):
             assert os.path.exists(path)
 
 
@@ -92,7 +95,7 @@ def test_a_copy_shares_what_never_changes_and_nothing_else(tmp_path):
     (source / "link").symlink_to("blobs/one")
     (source / "to-folder").symlink_to("blobs")
     target = tmp_path / "target"
-    files.link_tree(str(source), str(target), lambda path: path.endswith(".db"))
+    file_operations.link_tree(str(source), str(target), lambda path: path.endswith(".db"))
     assert (target / "blobs" / "one").samefile(source / "blobs" / "one")
     assert not (target / "meta.db").samefile(source / "meta.db")
     assert (target / "meta.db").read_text() == "database"
@@ -102,14 +105,14 @@ def test_a_copy_shares_what_never_changes_and_nothing_else(tmp_path):
 
 
 def test_removing_what_is_gone_is_fine(tmp_path):
-    files.remove_tree(str(tmp_path / "nothing"))
+    file_operations.remove_tree(str(tmp_path / "nothing"))
     (tmp_path / "folder" / "deep").mkdir(parents=True)
-    files.remove_tree(str(tmp_path / "folder"))
+    file_operations.remove_tree(str(tmp_path / "folder"))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_end_of_a_log(tmp_path):
     path = tmp_path / "log"
     path.write_text("".join(f"line {number}\n" for number in range(5000)))
-    assert files.tail(str(path), 2) == "line 4998\nline 4999"
-    assert files.tail(str(tmp_path / "nothing")) == ""
+    assert file_operations.tail(str(path), 2) == "line 4998\nline 4999"
+    assert file_operations.tail(str(tmp_path / "nothing")) == ""

@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 from ...common import guard, kubernetes_facts
 from ...common.kubernetes_versions import read_version
 from ..bootstrap import image_check, script
-from . import facts, fitness, images
+from . import fitness, host_facts, missing_images
 from .external_etcd import ExternalEtcd, look
-from .facts import HostPlaces
+from .host_facts import HostPlaces
 
 ERROR, WARNING = "error", "warning"
 MINIMUM_PYTHON = (3, 9)
@@ -104,7 +104,7 @@ class Wanted:
 def look_at(wanted: Wanted, places: t.Optional[HostPlaces] = None) -> list[Check]:
     """Return every check with its outcome, in a stable order."""
     where = places or HostPlaces()
-    version = wanted.version or facts.version_of([where.node.kubeadm, "version", "-o", "short"])
+    version = wanted.version or host_facts.version_of([where.node.kubeadm, "version", "-o", "short"])
     # No etcd of its own listens where etcd is external.
     ports = tuple(port for port in wanted.ports if not (wanted.etcd and HOLDERS.get(port) == "etcd"))
     wanted = replace(wanted, version=version, ports=ports)
@@ -143,7 +143,7 @@ def _python() -> Check:
 
 def _fitness(wanted: Wanted, where: HostPlaces) -> list[Check]:
     """Return the checks that a pool's host has to pass, too."""
-    own = facts.ca_cert_hash(where) if wanted.existing else ""
+    own = host_facts.ca_cert_hash(where) if wanted.existing else ""
     asked = fitness.Wanted(
         version=wanted.version,
         ports=wanted.ports,
@@ -179,24 +179,24 @@ def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
 
     A node's components have to run and to hold their ports.
     """
-    traces, running = facts.traces(where), facts.running(where)
+    traces, running = host_facts.traces(where), host_facts.running(where)
     if not wanted.existing:
         found = [*traces, *(f"a running {name}" for name in running)]
         if not found:
             return [_ok("Leftovers")]
-        authority = facts.ca_cert_hash(where)
+        authority = host_facts.ca_cert_hash(where)
         whose = f" (its CA is {authority})" if authority else ""
         fix = "Look whose it is. If nobody needs it, run kubeadm reset there; never where its etcd is still a member."
         return [Check("Leftovers", False, ERROR, f"the machine carries a cluster{whose}: {', '.join(found)}", fix)]
     checks = []
-    wants = [name for name in facts.STATIC_PODS if name != "etcd" or wanted.etcd is None]
+    wants = [name for name in host_facts.STATIC_PODS if name != "etcd" or wanted.etcd is None]
     silent = [name for name in wants if name not in running]
     if silent:
         fix = "Look at the kubelet's journal and at the manifests in /etc/kubernetes/manifests."
         checks.append(Check("ControlPlane", False, ERROR, f"{', '.join(silent)} does not run", fix))
     else:
         checks.append(_ok("ControlPlane", ", ".join(running)))
-    taken = facts.listening(where)
+    taken = host_facts.listening(where)
     for port in sorted(set(wanted.ports)):
         wants_it, name = HOLDERS.get(port, ""), f"Port-{port}"
         holder = _holder(port, where) if port in taken else ""
@@ -345,15 +345,15 @@ def _images(wanted: Wanted, where: HostPlaces) -> list[Check]:
 
     It finds nothing where that can't be told (Docker, no kubeadm).
     """
-    places = images.ImagePlaces(kubeadm=where.node.kubeadm)
+    places = missing_images.ImagePlaces(kubeadm=where.node.kubeadm)
     asked = image_check.Images(
         wanted.version, wanted.image_repository, external_etcd=bool(wanted.etcd), socket=wanted.cri_socket
     )
-    lacking = images.missing(asked, places=places)
+    lacking = missing_images.missing(asked, places=places)
     if not lacking:
         return [_ok("ImagePull", "no image has to be pulled, as far as can be told", WARNING)]
     text = f"{len(lacking)} images have to be pulled: {', '.join(lacking)}"
-    why = images.out_of_reach(lacking, places=places)
+    why = missing_images.out_of_reach(lacking, places=places)
     if why:
         fix = "Load them: kubeadm config images pull where the registry can be reached, then ctr -n k8s.io images export and import."
         return [Check("ImagePull", False, ERROR, f"{text}; {why}", fix)]

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from ...common import guard, systemd_units
 from ...common.guard import NodeError
-from ..certificates.changes import changed_at, is_kubelets_own
+from ..certificates.certificate_changes import changed_at, is_kubelets_own
 from . import pod_processes
 from .static_pod import COMPONENTS, QUORUM_SECONDS, Places, StaticPod
 

@@ -10,7 +10,7 @@ import re
 import typing as t
 
 from ..errors import NspawnError
-from ..run import run
+from ..programs import run
 from . import docker_archive
 from .debian import Apt
 from .kubernetes_source import IMAGE_BINARIES

@@ -15,11 +15,15 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.unit import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import preflight
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import machine_preflight
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.external_etcd import ExternalEtcd
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.facts import HostPlaces
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.preflight import Check, Wanted, look_at
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.machine_preflight import (
+    Check,
+    Wanted,
+    look_at,
+)
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="one of the checks is for root")
 
@@ -160,7 +164,7 @@ def test_everything_that_is_wrong_is_told_at_once(host: Host) -> None:
 )
 def test_cgroup_v1_is_judged_by_the_kubelets_version(host: Host, version: str, outcome: t.Optional[str]) -> None:
     (host.folder / "sys/fs/cgroup/cgroup.controllers").unlink()
-    rows = "".join(f"{name}\t1\t1\t1\n" for name in preflight.CONTROLLERS)
+    rows = "".join(f"{name}\t1\t1\t1\n" for name in machine_preflight.CONTROLLERS)
     (host.folder / "proc/cgroups").write_text(f"#subsys_name\thierarchy\tnum_cgroups\tenabled\n{rows}")
     found = host.wrong(version=version).get("CgroupVersion")
     assert (found.severity if found else None) == outcome
