@@ -84,11 +84,11 @@ class ActionModule(ControlPlaneAction):
         this = self._begin(arguments)
         if this.glance and not was_settled(self.open_objects(arguments, this.store)):
             return OBSERVE_FIRST
-        seen = self._decide(this)
+        seen = self._wait_for_decision(this)
         if seen is None:
             return OBSERVE_FIRST
         if self.check_mode:
-            return self._foresee(seen, this.plan)
+            return self._show_plan(seen, this.plan)
         place = self._record(this, seen)
         if place is not None and place.ended and seen.acts:
             return self._plan_ended(seen, t.cast(plan_and_reconcile.FollowedPlan, this.plan))
@@ -117,7 +117,7 @@ class ActionModule(ControlPlaneAction):
             glance=not (arguments["infrastructure_observed"] or self.check_mode),
         )
 
-    def _decide(self, this: Pass) -> t.Optional[Seen]:
+    def _wait_for_decision(self, this: Pass) -> t.Optional[Seen]:
         """Observe and decide until there is nothing to wait for.
 
         None where a glance can't tell: the infrastructure is to be observed first.
@@ -125,7 +125,7 @@ class ActionModule(ControlPlaneAction):
         waiting = None
         edits = 0
         while True:
-            seen = self._look(this)
+            seen = self._decide_once(this)
             if seen is None or self.check_mode:
                 return seen
             if not seen.acts:
@@ -149,7 +149,7 @@ class ActionModule(ControlPlaneAction):
                     decision=_public(seen.decision),
                 )
 
-    def _look(self, this: Pass) -> t.Optional[Seen]:
+    def _decide_once(self, this: Pass) -> t.Optional[Seen]:
         """Observe once and decide; None where a glance can't tell."""
         this.store.look_again()
         objects = self.open_objects(this.arguments, this.store)
@@ -326,7 +326,7 @@ class ActionModule(ControlPlaneAction):
         self.progress(seen.objects.name, said)
         return {**_result(seen.decision, said), "prepare": []}
 
-    def _foresee(self, seen: Seen, plan: t.Optional[plan_and_reconcile.FollowedPlan]) -> dict[str, t.Any]:
+    def _show_plan(self, seen: Seen, plan: t.Optional[plan_and_reconcile.FollowedPlan]) -> dict[str, t.Any]:
         """Show the plan of check mode."""
         document = make_plan(public_snapshot(seen.snapshot), now_rfc3339())
         self.display.display("\n" + plan_text(document))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: decide
-short_description: Observe a cluster and decide its next step
+short_description: Observe a cluster, and decide and record its next step
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

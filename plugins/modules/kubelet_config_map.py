@@ -31,7 +31,7 @@ extends_documentation_fragment:
   - kubeadm.control_plane._store
   - kubeadm.control_plane._workload.kubeconfig
 seealso:
-  - module: kubeadm.control_plane.kubeadm_config
+  - module: kubeadm.control_plane.kubeadm_config_map
 """
 
 EXAMPLES = r"""

@@ -109,7 +109,7 @@ attributes:
   idempotent:
     support: full
 seealso:
-  - module: kubeadm.control_plane.kubeadm_config
+  - module: kubeadm.control_plane.kubeadm_config_map
 """
 
 EXAMPLES = r"""

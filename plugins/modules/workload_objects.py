@@ -79,7 +79,7 @@ attributes:
     details:
       - A second patch from the same resourceVersion is a conflict.
 seealso:
-  - module: kubeadm.control_plane.kubeadm_config
+  - module: kubeadm.control_plane.kubeadm_config_map
 """
 
 EXAMPLES = r"""

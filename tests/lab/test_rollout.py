@@ -54,7 +54,7 @@ def names(workspace: Workspace, cluster: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def unreadable_kubeadm_config(machines: Machines) -> t.Iterator[None]:
+def unreadable_kubeadm_config_map(machines: Machines) -> t.Iterator[None]:
     """Somebody's slip in kubectl edit."""
 
     def write(text: str) -> None:
@@ -105,7 +105,7 @@ def test_another_kubeadm_config_spec_and_machine_template(workspace: Workspace, 
     documents[1]["spec"]["machineTemplate"]["spec"]["infrastructureRef"]["name"] = f"{SINGLE}-second"
     documents[2]["metadata"]["name"] = f"{SINGLE}-second"
     workspace.write(SINGLE, yaml.safe_dump_all(documents))
-    with unreadable_kubeadm_config(single):
+    with unreadable_kubeadm_config_map(single):
         assert "kubeadm-config" in workspace.playbook("reconcile", "--limit", SINGLE).failed().text
         assert names(workspace, SINGLE) == before, "what fails before a machine is made leaves no half machine"
     said = workspace.playbook("status", "--limit", SINGLE).succeeded().text

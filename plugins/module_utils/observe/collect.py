@@ -298,7 +298,7 @@ def _objects(client: ApiClient) -> dict[str, t.Any]:
         "workerVersions": dict(Counter(map(trim.kubelet_version, workers))),
         "pods": [trim.pod(item) for item in pods],
         "staticPodFlags": [static_pod_flags.flags(item) for item in pods],
-        "kubeadmConfig": trim.kubeadm_config(config) if config is not None else None,
+        "kubeadmConfig": trim.kubeadm_config_map(config) if config is not None else None,
         "kubeProxy": trim.workload(proxy) if proxy is not None else None,
         "dns": trim.workload(dns) if dns is not None else None,
         "corefile": corefile is not None,

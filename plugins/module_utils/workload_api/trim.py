@@ -167,7 +167,7 @@ def _files(template: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
     ]
 
 
-def kubeadm_config(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def kubeadm_config_map(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Reduce ConfigMap kube-system/kubeadm-config to kubeadm's two keys.
 
     Source: docs/reference/kubeadm.md, "Stored objects".

@@ -91,7 +91,7 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
             )
     except CorefileError as error:
         raise _refused(f"the Corefile of {image} can't be migrated to {after}: {error}") from error
-    config = _kubeadm_config(objects, wanted)
+    config = _kubeadm_config_map(objects, wanted)
     writes = [*config.writes]
     changes = [*config.changes]
     more, shown = _role(objects, after)
@@ -125,7 +125,7 @@ def _taken_back(objects: Objects, wanted: Wanted, image: str) -> Plan:
         return done
     volume = _corefile_volume(config_map, deployment)
     data: t.Mapping[str, str] = config_map["data"]
-    config = _kubeadm_config(objects, wanted)
+    config = _kubeadm_config_map(objects, wanted)
     writes, changes = [*config.writes], [*config.changes]
     warnings: tuple[str, ...] = ()
     if data.get(KEY) != data[BACKUP]:
@@ -209,7 +209,7 @@ def _pod(deployment: t.Mapping[str, t.Any]) -> t.Mapping[str, t.Any]:
     return ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
 
 
-def _kubeadm_config(objects: Objects, wanted: Wanted) -> Plan:
+def _kubeadm_config_map(objects: Objects, wanted: Wanted) -> Plan:
     # Without a tag or a repository of its own CoreDNS's image is nothing that kubeadm-config says.
     if not wanted.image_repository and not wanted.image_tag:
         return Plan("")

@@ -31,7 +31,7 @@ def skips(control_plane: _Object, annotation: str) -> bool:
     return kinds.is_flagged(control_plane, annotation)
 
 
-def wanted_kubeadm_config(
+def wanted_kubeadm_config_map(
     cluster: _Object, control_plane: _Object, kubeadm_configs: t.Iterable[_Object] = ()
 ) -> kubeadm_config_map.Wanted:
     """Return what a rollout writes to kubeadm-config before its first machine.

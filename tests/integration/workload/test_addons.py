@@ -199,7 +199,7 @@ def test_through_the_machines_of_a_stored_cluster(workload: Workload, tmp_path: 
     )
     workload.config_map("kubelet-config-1.20", {"kubelet": "x"})
     common = {"cluster": "prod", "store": {"path": str(store)}}
-    modules = ("apiserver_kubelet_client", "kubeadm_config", "kubelet_config_map", "kube_proxy", "coredns")
+    modules = ("apiserver_kubelet_client", "kubeadm_config_map", "kubelet_config_map", "kube_proxy", "coredns")
     results = playbook.run(*(Task(module, common) for module in modules))
     assert not any(result.get("failed") for result in results), results.items
     assert "skip-coredns" in results[4]["msg"] and not results[4]["changed"]
@@ -210,5 +210,5 @@ def test_through_the_machines_of_a_stored_cluster(workload: Workload, tmp_path: 
     again = playbook.run(*(Task(module, common) for module in modules))
     assert [result["changed"] for result in again] == [False] * 5
     gone = {**common, "api_endpoints": [{"name": "m-9", "state": "absent"}]}
-    [only] = playbook.run(Task("kubeadm_config", gone))
+    [only] = playbook.run(Task("kubeadm_config_map", gone))
     assert not only["changed"]

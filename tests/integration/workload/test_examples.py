@@ -36,7 +36,7 @@ def examples(module: str, kubeconfig: str) -> list[dict[str, t.Any]]:
 @pytest.mark.parametrize(
     "module",
     [
-        "kubeadm_config",
+        "kubeadm_config_map",
         "kubelet_config_map",
         "apiserver_kubelet_client",
         "api_endpoints",

@@ -269,7 +269,7 @@ def test_what_a_control_plane_says() -> None:
     configuration = {"imageRepository": "a.org", "dns": {"imageTag": "v1.11.3"}, "apiServer": {"certSANs": ["x"]}}
     spec = {"version": "v1.31.4", "kubeadmConfigSpec": {"clusterConfiguration": configuration}}
     plane = {"metadata": {"annotations": {desired_state.SKIP_COREDNS: ""}}, "spec": spec}
-    wanted = desired_state.wanted_kubeadm_config(cluster, plane)
+    wanted = desired_state.wanted_kubeadm_config_map(cluster, plane)
     assert wanted.feature_gates == {"ControlPlaneKubeletLocalMode": True}
     assert (wanted.image_repository, wanted.api_server, wanted.scheduler, wanted.dns) == (
         "a.org",
@@ -281,7 +281,7 @@ def test_what_a_control_plane_says() -> None:
     assert desired_state.skips(plane, desired_state.SKIP_COREDNS)
     assert not desired_state.skips(plane, desired_state.SKIP_KUBE_PROXY)
     bare = {"metadata": {}, "spec": {"version": "v1.20.2"}}
-    assert desired_state.wanted_kubeadm_config(cluster, bare).feature_gates == {}
+    assert desired_state.wanted_kubeadm_config_map(cluster, bare).feature_gates == {}
     assert addon_images.image_repository(bare) is None
 
 
@@ -289,11 +289,11 @@ def test_what_was_taken_out_of_the_spec_is_taken_out_of_kubeadm_config() -> None
     """A rollout for it would make machines as before; a registry that nobody's spec named is somebody else's word."""
     cluster = {"metadata": {"name": "prod"}, "spec": {}}
     plane = {"metadata": {}, "spec": {"version": "v1.31.4", "kubeadmConfigSpec": {}}}
-    wanted = desired_state.wanted_kubeadm_config(cluster, plane)
+    wanted = desired_state.wanted_kubeadm_config_map(cluster, plane)
     assert (wanted.certificate_validity_period_days, wanted.encryption_algorithm) == (0, "")
     assert wanted.image_repository is None
     machines = [{"spec": {"clusterConfiguration": {"imageRepository": "a.org"}}}]
-    assert desired_state.wanted_kubeadm_config(cluster, plane, machines).image_repository == ""
+    assert desired_state.wanted_kubeadm_config_map(cluster, plane, machines).image_repository == ""
 
 
 def test_fields_that_are_kept() -> None:

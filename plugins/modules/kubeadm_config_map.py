@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: kubeadm_config
+module: kubeadm_config_map
 short_description: Read and edit the ConfigMap kubeadm-config of any kubeadm API version
 version_added: 0.2.0
 author:
@@ -102,18 +102,18 @@ seealso:
 
 EXAMPLES = r"""
 - name: See what kubeadm-config says, in one form for every version
-  kubeadm.control_plane.kubeadm_config:
+  kubeadm.control_plane.kubeadm_config_map:
   become: true
   register: found
 
 - name: Prepare an upgrade
-  kubeadm.control_plane.kubeadm_config:
+  kubeadm.control_plane.kubeadm_config_map:
     kubernetes_version: v1.22.17
   become: true
   run_once: true
 
 - name: Give API servers that are made from now on one more flag and name
-  kubeadm.control_plane.kubeadm_config:
+  kubeadm.control_plane.kubeadm_config_map:
     api_server:
       extraArgs:
         - name: audit-log-path
@@ -124,7 +124,7 @@ EXAMPLES = r"""
   run_once: true
 
 - name: Forget a control plane node that is gone (before Kubernetes 1.22)
-  kubeadm.control_plane.kubeadm_config:
+  kubeadm.control_plane.kubeadm_config_map:
     api_endpoints:
       - name: prod-control-plane-2
         state: absent
@@ -132,7 +132,7 @@ EXAMPLES = r"""
   run_once: true
 
 - name: Bring it to what a stored cluster's KubeadmControlPlane says, through one of its machines
-  kubeadm.control_plane.kubeadm_config:
+  kubeadm.control_plane.kubeadm_config_map:
     cluster: prod
     store:
       path: /srv/clusters/store

@@ -65,14 +65,15 @@ def _config(workload: Workload) -> None:
 def test_an_upgrade_in_check_mode_then_for_real_then_again(workload: Workload, playbook: Playbook) -> None:
     before = workload.version(PATH)
     options = {"kubernetes_version": "v1.24.17"}
-    look, checked = playbook.run(Task("kubeadm_config", {}), Task("kubeadm_config", options, check=True))
+    # The module's older name is redirected.
+    look, checked = playbook.run(Task("kubeadm_config", {}), Task("kubeadm_config_map", options, check=True))
     assert workload.version(PATH) == before
     assert not look["changed"] and look["api_version"] == "kubeadm.k8s.io/v1beta2"
     assert look["configuration"]["apiServer"]["extraArgs"] == [{"name": "v", "value": "2"}]
     assert checked["changed"]
     [diff] = checked["diff"]
     assert "-kubernetesVersion: v1.20.2" in _difference(diff) and "+kubernetesVersion: v1.24.17" in _difference(diff)
-    done, again = playbook.run(Task("kubeadm_config", options), Task("kubeadm_config", options))
+    done, again = playbook.run(Task("kubeadm_config_map", options), Task("kubeadm_config_map", options))
     assert done["changed"] and done["diff"] == checked["diff"]
     assert any("IPv6DualStack is removed" in words for words in done["warnings"])
     assert not again["changed"] and again["api_version"] == "kubeadm.k8s.io/v1beta3"
@@ -90,7 +91,7 @@ def test_an_upgrade_in_check_mode_then_for_real_then_again(workload: Workload, p
 
 def test_an_entry_of_cluster_status_is_removed(workload: Workload, playbook: Playbook) -> None:
     gone = {"api_endpoints": [{"name": "cp-2", "state": "absent"}]}
-    done, again = playbook.run(Task("kubeadm_config", gone), Task("kubeadm_config", gone))
+    done, again = playbook.run(Task("kubeadm_config_map", gone), Task("kubeadm_config_map", gone))
     assert done["changed"] and not again["changed"]
     data = workload.data("kubeadm-config")
     assert list(yaml.safe_load(data["ClusterStatus"])["apiEndpoints"]) == ["cp-1"]
@@ -110,7 +111,7 @@ def test_what_somebody_else_writes_in_between_is_kept(workload: Workload, playbo
         return FORWARD
 
     with Interloper(workload.server, tmp_path, meddle) as interloper:
-        [done] = playbook.run(Task("kubeadm_config", SCHEDULER), kubeconfig=interloper.kubeconfig)
+        [done] = playbook.run(Task("kubeadm_config_map", SCHEDULER), kubeconfig=interloper.kubeconfig)
     assert done["changed"] and interloper.writes == 3
     written = yaml.safe_load(workload.data("kubeadm-config")["ClusterConfiguration"])
     assert written["networking"] == {"dnsDomain": "from2.local"}
@@ -125,7 +126,7 @@ def test_somebody_who_writes_all_the_time_ends_it_with_an_error(
         return FORWARD
 
     with Interloper(workload.server, tmp_path, meddle) as interloper:
-        [done] = playbook.run(Task("kubeadm_config", SCHEDULER), kubeconfig=interloper.kubeconfig)
+        [done] = playbook.run(Task("kubeadm_config_map", SCHEDULER), kubeconfig=interloper.kubeconfig)
     assert done["failed"] and not done["changed"] and interloper.writes == 5
     assert "5 times in a row" in done["msg"] and "the object has been modified" in done["msg"]
     assert workload.data("kubeadm-config")["ClusterConfiguration"] == CONFIGURATION
@@ -136,7 +137,7 @@ def test_an_answer_that_is_lost_is_looked_up(
     workload: Workload, playbook: Playbook, tmp_path: Path, verdict: str
 ) -> None:
     with Interloper(workload.server, tmp_path, lambda number, _path: verdict if number == 1 else FORWARD) as interloper:
-        [done] = playbook.run(Task("kubeadm_config", SCHEDULER), kubeconfig=interloper.kubeconfig)
+        [done] = playbook.run(Task("kubeadm_config_map", SCHEDULER), kubeconfig=interloper.kubeconfig)
     assert "failed" not in done or not done["failed"]
     assert yaml.safe_load(workload.data("kubeadm-config")["ClusterConfiguration"])["scheduler"] == {
         "extraArgs": {"v": "4"}
@@ -146,21 +147,21 @@ def test_an_answer_that_is_lost_is_looked_up(
 
 def test_the_api_refusing_is_told(workload: Workload, playbook: Playbook, tmp_path: Path) -> None:
     with Interloper(workload.server, tmp_path, lambda _number, _path: REFUSE) as interloper:
-        [done] = playbook.run(Task("kubeadm_config", SCHEDULER), kubeconfig=interloper.kubeconfig)
+        [done] = playbook.run(Task("kubeadm_config_map", SCHEDULER), kubeconfig=interloper.kubeconfig)
     assert done["failed"] and "you shall not" in done["msg"] and "0 of 1 changes were made" in done["msg"]
 
 
 def test_bad_input_is_told_and_nothing_is_written(workload: Workload, playbook: Playbook) -> None:
     before = workload.version(PATH)
     results = playbook.run(
-        Task("kubeadm_config", {"kubernetes_version": "1.22"}),
-        Task("kubeadm_config", {"api_server": {"extraArg": {}}}),
-        Task("kubeadm_config", {"feature_gates": {"IPv6DualStack": "perhaps"}}),
-        Task("kubeadm_config", {"api_endpoints": [{"name": "cp-3"}]}),
-        Task("kubeadm_config", {"etcd": {"external": {"endpoints": ["https://a:2379"]}}}),
-        Task("kubeadm_config", {"cluster": "prod"}),
-        Task("kubeadm_config", {"machine_id": "0123"}),
-        Task("kubeadm_config", {"kubeconfig": "/nonexistent"}),
+        Task("kubeadm_config_map", {"kubernetes_version": "1.22"}),
+        Task("kubeadm_config_map", {"api_server": {"extraArg": {}}}),
+        Task("kubeadm_config_map", {"feature_gates": {"IPv6DualStack": "perhaps"}}),
+        Task("kubeadm_config_map", {"api_endpoints": [{"name": "cp-3"}]}),
+        Task("kubeadm_config_map", {"etcd": {"external": {"endpoints": ["https://a:2379"]}}}),
+        Task("kubeadm_config_map", {"cluster": "prod"}),
+        Task("kubeadm_config_map", {"machine_id": "0123"}),
+        Task("kubeadm_config_map", {"kubeconfig": "/nonexistent"}),
     )
     says = (
         "is not a version",
@@ -176,7 +177,7 @@ def test_bad_input_is_told_and_nothing_is_written(workload: Workload, playbook: 
         assert result["failed"] and words in result["msg"], result
     assert workload.version(PATH) == before
     workload.delete(PATH)
-    [missing] = playbook.run(Task("kubeadm_config", {}))
+    [missing] = playbook.run(Task("kubeadm_config_map", {}))
     assert missing["failed"] and "there is no ConfigMap kube-system/kubeadm-config" in missing["msg"]
 
 

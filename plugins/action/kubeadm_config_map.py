@@ -40,7 +40,7 @@ _API_ENDPOINTS: dict[str, t.Any] = {
 
 
 class ActionModule(WorkloadAction):
-    """Action plugin of the module kubeadm.control_plane.kubeadm_config; see its documentation."""
+    """Action plugin of the module kubeadm.control_plane.kubeadm_config_map; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {**WORKLOAD_SPEC, **_WANTED, "api_endpoints": _API_ENDPOINTS}
 
@@ -55,7 +55,7 @@ class ActionModule(WorkloadAction):
         given = {name: arguments[name] for name in _WANTED if arguments[name] is not None}
         endpoints = tuple(_endpoint(each) for each in arguments["api_endpoints"])
         if objects is not None and objects.control_plane is not None and not given and not endpoints:
-            wanted = desired_state.wanted_kubeadm_config(
+            wanted = desired_state.wanted_kubeadm_config_map(
                 objects.cluster, objects.control_plane, objects.kubeadm_configs.values()
             )
         else:
