@@ -29,3 +29,21 @@ options:
         the lock is another run's. Without it only the objects' own versions are compared.
     type: int
 """
+
+    # Of what writes to the run's journal.
+    RUN = r"""
+options:
+  run:
+    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
+    type: str
+    default: ""
+"""
+
+    # Of what reads a manifest.
+    PROVIDERS = r"""
+options:
+  providers:
+    description: The infrastructure providers' roles by the kind of template or cluster that they serve.
+    type: dict
+    default: {}
+"""

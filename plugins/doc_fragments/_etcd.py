@@ -23,18 +23,6 @@ options:
     type: list
     elements: str
     default: [https://127.0.0.1:2379]
-  ca_file:
-    description: The CA of etcd's certificates, a file on the machine.
-    type: path
-    default: /etc/kubernetes/pki/etcd/ca.crt
-  certificate_file:
-    description: The client certificate, a file on the machine.
-    type: path
-    default: /etc/kubernetes/pki/etcd/healthcheck-client.crt
-  key_file:
-    description: The key of O(certificate_file), a file on the machine.
-    type: path
-    default: /etc/kubernetes/pki/etcd/healthcheck-client.key
   timeout:
     description: Seconds for each question to a member.
     type: float
@@ -47,4 +35,21 @@ options:
     description: Seconds from the beginning of one look to that of the next.
     type: float
     default: 2.5
+"""
+
+    # The client's credentials alone.
+    CREDENTIALS = r"""
+options:
+  ca_file:
+    description: The CA of etcd's certificates, a file on the machine.
+    type: path
+    default: /etc/kubernetes/pki/etcd/ca.crt
+  certificate_file:
+    description: The client certificate, a file on the machine.
+    type: path
+    default: /etc/kubernetes/pki/etcd/healthcheck-client.crt
+  key_file:
+    description: The key of O(certificate_file), a file on the machine.
+    type: path
+    default: /etc/kubernetes/pki/etcd/healthcheck-client.key
 """

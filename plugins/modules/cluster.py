@@ -33,10 +33,6 @@ options:
     type: list
     elements: path
     default: []
-  providers:
-    description: The infrastructure providers' roles by the kind of template or cluster that they serve.
-    type: dict
-    default: {}
   ignore_worker_nodes:
     description: With O(state=absent), whether the control plane is deleted although worker Nodes are still registered with it.
     type: bool
@@ -51,6 +47,7 @@ options:
     version_added: 0.2.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._cluster.providers
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

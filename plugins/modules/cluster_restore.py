@@ -43,12 +43,9 @@ options:
     description: For how many seconds at most the restore on the machine is waited for.
     type: int
     default: 1200
-  run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
-    type: str
-    default: ""
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._cluster.run
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

@@ -27,12 +27,9 @@ options:
     description: How many snapshots of this O(name) are kept; older ones are deleted once the new one is verified.
     type: int
     default: 5
-  run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
-    type: str
-    default: ""
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._cluster.run
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

@@ -40,12 +40,9 @@ options:
     type: list
     elements: path
     default: []
-  providers:
-    description: The infrastructure providers' roles by the kind of template or cluster that they serve.
-    type: dict
-    default: {}
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._cluster.providers
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

@@ -24,10 +24,6 @@ options:
     description: For how many seconds at most something that changes by itself is waited for.
     type: int
     default: 600
-  run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
-    type: str
-    default: ""
   infrastructure_observed:
     description:
       - Whether the provider has observed the machines' infrastructure in this run. Where it has not, and not everything is as it should be, nothing is decided
@@ -88,6 +84,7 @@ options:
     version_added: 0.2.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._cluster.run
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

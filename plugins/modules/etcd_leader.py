@@ -43,6 +43,7 @@ options:
     type: str
 extends_documentation_fragment:
   - kubeadm.control_plane._etcd
+  - kubeadm.control_plane._etcd.credentials
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
   - kubeadm.control_plane._attributes

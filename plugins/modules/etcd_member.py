@@ -49,6 +49,7 @@ options:
     version_added: 0.4.0
 extends_documentation_fragment:
   - kubeadm.control_plane._etcd
+  - kubeadm.control_plane._etcd.credentials
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
   - kubeadm.control_plane._attributes

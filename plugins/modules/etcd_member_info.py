@@ -18,6 +18,7 @@ description:
   - It needs nothing on the machine but Python - no C(etcdctl). It uses etcd's JSON gateway, which is on by default.
 extends_documentation_fragment:
   - kubeadm.control_plane._etcd
+  - kubeadm.control_plane._etcd.credentials
   - kubeadm.control_plane._node
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.info_module

@@ -61,20 +61,9 @@ options:
     description: The client URL of the member on this node.
     type: str
     default: https://127.0.0.1:2379
-  ca_file:
-    description: The CA of etcd's certificates, a file on the machine.
-    type: path
-    default: /etc/kubernetes/pki/etcd/ca.crt
-  certificate_file:
-    description: The client certificate, a file on the machine.
-    type: path
-    default: /etc/kubernetes/pki/etcd/healthcheck-client.crt
-  key_file:
-    description: The key of O(certificate_file), a file on the machine.
-    type: path
-    default: /etc/kubernetes/pki/etcd/healthcheck-client.key
 extends_documentation_fragment:
   - kubeadm.control_plane._node
+  - kubeadm.control_plane._etcd.credentials
   - kubeadm.control_plane._node.fencing
   - kubeadm.control_plane._attributes
 attributes:

@@ -22,12 +22,9 @@ options:
     description: The Action's name; without it the one that has begun and not ended.
     type: str
     default: ""
-  run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
-    type: str
-    default: ""
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._cluster.run
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

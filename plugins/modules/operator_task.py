@@ -41,16 +41,13 @@ options:
     type: list
     elements: path
     default: []
-  run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
-    type: str
-    default: ""
   fencing:
     description: The number of the run's lock on the cluster.
     type: int
     required: true
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._cluster.run
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

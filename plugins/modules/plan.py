@@ -30,10 +30,6 @@ options:
     type: list
     elements: path
     default: []
-  providers:
-    description: The infrastructure providers' roles by the kind of template or cluster that they serve.
-    type: dict
-    default: {}
   replace:
     description:
       - Whether machines may be replaced. With V(ask) the plan has the steps that follow the consent, and says at which step reconcile stops without it; with
@@ -68,6 +64,7 @@ options:
     default: true
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._cluster.providers
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

@@ -23,7 +23,7 @@ BOUND_SECONDS = 20
 # Takes the lock as a run of its own, says so, and lives until told otherwise.
 HOLD = """
 import os, sys
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 me = process.identify(os.getpid())
 lease = lock.acquire(sys.argv[1], "default", "prod", lock.this_holder(me))

@@ -11,16 +11,14 @@ stack of the process where a text is nested deep enough (docs/architecture.md, "
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
-try:
+# A node has none: it reads JSON alone.
+with contextlib.suppress(ImportError):
     import yaml
-
-    HAS_YAML = True
-except ImportError:
-    HAS_YAML = False
 
 MAX_DEPTH = 64
 MAX_VALUES = 200_000

@@ -7,9 +7,6 @@ Comments, order, quotes, line breaks and other documents stay.
 
 The text is never written again from its data. Only the characters of the value are replaced, and afterwards the whole
 text is read again and must hold what it held before, but for that one field.
-
-The text is never written anew from its data. Only the characters of the value are replaced, and afterwards the whole text is read again
-and must hold what it held before, but for that one field.
 """
 
 from __future__ import annotations
@@ -20,13 +17,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
+import yaml
+
 from ...module_utils.common.violations import ManifestError, Violation
 from .read import Document, read_text
-
-try:
-    import yaml
-except ImportError:
-    yaml = None  # type: ignore[assignment]
 
 Value = Union[int, str]
 # What generators of text leave in a manifest that is not finished yet: Jinja, Go templates, shells and envsubst, ERB.

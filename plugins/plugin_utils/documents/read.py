@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...module_utils.common.bounded_yaml import HAS_YAML, TAG, Node, Reader, Refused, tag_refused, to_json
+import yaml
+
+from ...module_utils.common.bounded_yaml import TAG, Node, Reader, Refused, tag_refused, to_json
 from ...module_utils.common.violations import Report, Violation, steps
 from .scalars import resolve_plain
-
-if HAS_YAML:
-    import yaml
 
 MAX_BYTES = 10 * 1024 * 1024
 
@@ -124,9 +123,6 @@ def read_text(text: str, file: str) -> tuple[list[Document], list[Violation]]:
     Refused: syntax errors (what follows them is not read), duplicate keys, keys that are not text, tags of other tools, recursion,
     aliases that expand beyond 200,000 nodes, nesting beyond 64 levels, missing apiVersion, kind or metadata.name.
     """
-    if not HAS_YAML:
-        fix = "Install PyYAML for the Python that runs Ansible on the controller (ansible-core needs it too)."
-        return [], [Violation(file, "", None, "manifests cannot be read without PyYAML", fix, file)]
     documents: list[Document] = []
     violations: list[Violation] = []
     try:
@@ -221,8 +217,6 @@ def read_any(text: str, file: str) -> list[Document]:
     `data` is any JSON value; `locate` knows the line of every field. Raises ValueError naming the line for whatever read_text would
     refuse.
     """
-    if not HAS_YAML:
-        raise ValueError("PyYAML is not installed on the controller")
     try:
         return [Document(file, root.line, to_json(root), root) for root in Reader(text, _scalar).documents()]
     except Refused as refused:

@@ -18,6 +18,7 @@ the first one that ``only`` matches and ``except`` doesn't have; once for each t
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -26,11 +27,6 @@ import time
 import typing as t
 
 from . import identity
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system; ansible-core does not run there as a controller either
-    fcntl = None  # type: ignore[assignment]
 
 VARIABLE = "KUBEADM_CONTROL_PLANE_FAILPOINTS"
 # What a point is about. Its name in a trace is "STEP > ACTION: before|after SITE DETAIL", with the journal's open step and the action if any.

@@ -9,21 +9,16 @@ import json
 import math
 import typing as t
 
+import yaml
+
 from ...module_utils.common import bounded_yaml
 from ...module_utils.common.bounded_yaml import TAG, Refused
-from .base import Object, StoreError
-
-YAML_IMPORT_ERROR: ImportError | None = None
-try:
-    import yaml
-except ImportError as _error:
-    YAML_IMPORT_ERROR = _error
+from .base import Object
 
 _FIRST_KEYS = ("apiVersion", "kind", "metadata", "type", "spec", "data", "status")
 # 64 bits have fewer in any base. PyYAML takes minutes for a number of a megabyte whose digits have the base 60.
 _LONGEST_NUMBER = 80
 _TAGS = frozenset(TAG + name for name in ("null", "bool", "int", "float", "str"))
-_classes: dict[str, t.Any] = {}
 # Python itself writes out no number that is much longer.
 _MOST_BITS = 8192
 
@@ -47,14 +42,11 @@ def to_yaml(obj: Object) -> str:
     What was written is read back and compared; what YAML can't carry faithfully (half a surrogate pair, a text of white space alone) is
     written as JSON, which :func:`from_yaml` reads too.
     """
-    _need_yaml()
     ordered = {key: obj[key] for key in _FIRST_KEYS if key in obj}
     ordered.update((key, value) for key, value in obj.items() if key not in ordered)
     try:
         text = str(
-            yaml.dump(
-                ordered, Dumper=_dumper(), sort_keys=False, allow_unicode=True, default_flow_style=False, width=200
-            )
+            yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=200)
         )
         faithful = from_yaml(text) == obj
     except (yaml.YAMLError, ValueError):
@@ -70,9 +62,8 @@ def from_yaml(text: str) -> t.Any:
     Raises:
         NoYaml: also for what is nested or expands too far, and whatever else PyYAML raises for a value that is not of its tag.
     """
-    _need_yaml()
     try:
-        documents = [bounded_yaml.to_json(root) for root in bounded_yaml.Reader(text, _scalars().read).documents()]
+        documents = [bounded_yaml.to_json(root) for root in bounded_yaml.Reader(text, _SCALARS.read).documents()]
     except Refused as refused:
         raise NoYaml(f"it is not valid YAML in line {refused.line}: {refused.rule}", refused.line) from None
     except yaml.MarkedYAMLError as error:
@@ -94,65 +85,50 @@ def from_yaml(text: str) -> t.Any:
     return documents[0] if documents else None
 
 
-def _need_yaml() -> None:
-    if YAML_IMPORT_ERROR is not None:
-        raise StoreError(
-            "PyYAML is missing",
-            "the Python that runs ansible-core on this controller",
-            "the store's objects are YAML",
-            "Install it there: python -m pip install PyYAML.",
-        )
+class _Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
+    """PyYAML's rules for plain scalars."""
 
+    def __init__(self) -> None:
+        yaml.constructor.SafeConstructor.__init__(self)
+        yaml.resolver.Resolver.__init__(self)
 
-def _scalars() -> t.Any:
-    """Return the reader of scalars: PyYAML's SafeLoader rules, but for times."""
-    if "scalars" in _classes:
-        return _classes["scalars"]
-
-    class Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
-        """PyYAML's rules for plain scalars."""
-
-        def __init__(self) -> None:
-            yaml.constructor.SafeConstructor.__init__(self)
-            yaml.resolver.Resolver.__init__(self)
-
-        def read(self, event: t.Any, line: int) -> t.Any:
-            """Return the value of a scalar."""
-            text, tag = event.value, event.tag
-            if tag is None and event.implicit[0]:
-                # Times are texts, as in Kubernetes; so are "=" and "<<", which mean nothing as values.
-                for tag, pattern in self.yaml_implicit_resolvers.get(text[:1], ()):
-                    if tag in _TAGS and pattern.match(text):
-                        break
-                else:
-                    return text
-            elif tag in (None, "!", TAG + "str"):
+    def read(self, event: t.Any, line: int) -> t.Any:
+        """Return the value of a scalar."""
+        text, tag = event.value, event.tag
+        if tag is None and event.implicit[0]:
+            # Times are texts, as in Kubernetes; so are "=" and "<<", which mean nothing as values.
+            for tag, pattern in self.yaml_implicit_resolvers.get(text[:1], ()):
+                if tag in _TAGS and pattern.match(text):
+                    break
+            else:
                 return text
-            elif tag not in _TAGS:
-                raise bounded_yaml.tag_refused(tag, line)
-            if tag in (TAG + "int", TAG + "float") and len(text) > _LONGEST_NUMBER:
-                rule = f"a number has more than {_LONGEST_NUMBER} characters"
-                raise Refused(line, rule, "Quote it, if it is text.")
-            # Not construct_object, which keeps every node that it has seen.
-            value = self.yaml_constructors[tag](self, yaml.ScalarNode(tag, text, event.start_mark, event.end_mark))
-            if isinstance(value, float) and not math.isfinite(value):
-                raise Refused(line, "JSON has no infinity and no not-a-number", "Write a number, or quote it.")
-            if isinstance(value, int) and value.bit_length() > _MOST_BITS:
-                raise Refused(line, "the number has too many digits", "Write a smaller one, or quote it.")
-            return value
+        elif tag in (None, "!", TAG + "str"):
+            return text
+        elif tag not in _TAGS:
+            raise bounded_yaml.tag_refused(tag, line)
+        if tag in (TAG + "int", TAG + "float") and len(text) > _LONGEST_NUMBER:
+            rule = f"a number has more than {_LONGEST_NUMBER} characters"
+            raise Refused(line, rule, "Quote it, if it is text.")
+        # Not construct_object, which keeps every node that it has seen.
+        value = self.yaml_constructors[tag](self, yaml.ScalarNode(tag, text, event.start_mark, event.end_mark))
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Refused(line, "JSON has no infinity and no not-a-number", "Write a number, or quote it.")
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            raise Refused(line, "the number has too many digits", "Write a smaller one, or quote it.")
+        return value
 
-    return _classes.setdefault("scalars", Scalars())
 
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """YAML dumper without aliases, with texts of several lines as blocks."""
 
-def _dumper() -> t.Any:
-    if "dumper" not in _classes:
-        base: t.Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-        dumper: t.Any = type("_Dumper", (base,), {"ignore_aliases": lambda self, data: True})
-        dumper.add_representer(str, _represent_text)
-        _classes["dumper"] = dumper
-    return _classes["dumper"]
+    def ignore_aliases(self, data: t.Any) -> bool:
+        return True
 
 
 def _represent_text(dumper: t.Any, text: str) -> t.Any:
     style = "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_SCALARS = _Scalars()
+_Dumper.add_representer(str, _represent_text)

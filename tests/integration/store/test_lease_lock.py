@@ -163,7 +163,7 @@ def test_two_at_once_are_one(server: ApiServer, api: KubernetesApi) -> None:
     """Racing processes: each in turn is alone inside, and no number is given twice."""
     script = """
 import os, sys
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import LeaseLocks

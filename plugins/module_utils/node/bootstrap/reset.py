@@ -9,11 +9,10 @@ It could be made a control plane node again.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import typing as t
 
-from ...common import settings, systemd_units, timed_command
+from ...common import kubernetes_facts, kubernetes_versions, settings, systemd_units, timed_command
 from ...common.guard import NodeError, exclusive
 from ...common.redact import redact
 from ...etcd.gateway import KUBEADM_CREDENTIALS, Credentials
@@ -94,9 +93,9 @@ def _require_no_membership(consent: bool, where: Places, url: str, credentials: 
 def _kubeadm_reset(where: Places) -> None:
     skipped = ["remove-etcd-member"]
     done = timed_command.run([where.kubeadm, "version", "-o", "short"])
-    version = re.match(r"v(\d+)\.(\d+)", done.stdout)
-    if version and (int(version.group(1)), int(version.group(2))) < (1, 22):
-        # It edits ConfigMap kubeadm-config through the API; the phase is gone since 1.22.
+    version = done.stdout.strip()
+    if kubernetes_versions.read_version(version) and kubernetes_facts.has_cluster_status(version):
+        # It edits ConfigMap kubeadm-config through the API; kubeadm without ClusterStatus has no such phase.
         # Source: docs/reference/kubeadm.md, "Removing a node".
         skipped.append("update-cluster-status")
     words = [where.kubeadm, "reset", "--force", "--skip-phases", ",".join(skipped)]

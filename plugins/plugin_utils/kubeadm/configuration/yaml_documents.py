@@ -8,31 +8,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....module_utils.common.violations import ManifestError, Violation
+import yaml
+
 from ...documents.scalars import resolve_plain
 
-try:
-    import yaml
 
-    HAS_YAML = True
-except ImportError:
-    HAS_YAML = False
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """YAML dumper that quotes ambiguous texts and writes no aliases.
 
-if HAS_YAML:
+    Quoted is every text that Go's reader or PyYAML would take for something else ("1e3", "0o17", "y").
+    """
 
-    class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-        """YAML dumper that quotes ambiguous texts and writes no aliases.
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
-        Quoted is every text that Go's reader or PyYAML would take for something else ("1e3", "0o17", "y").
-        """
 
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
+def _represent_text(dumper: Any, text: str) -> Any:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if _is_text(text) else '"')
 
-    def _represent_text(dumper: Any, text: str) -> Any:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if _is_text(text) else '"')
 
-    _Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(str, _represent_text)
 
 
 def _is_text(text: str) -> bool:
@@ -45,15 +40,8 @@ def _is_text(text: str) -> bool:
 def documents_text(documents: Sequence[Any]) -> str:
     """Return the documents as one YAML text.
 
-    Documents and keys keep their order. ManifestError when PyYAML is missing on the controller.
-
-    ManifestError when PyYAML is missing on the controller.
+    Documents and keys keep their order.
     """
-    if not HAS_YAML:
-        fix = "Install PyYAML for the Python that runs Ansible on the controller."
-        raise ManifestError(
-            [Violation("controller", "", None, "kubeadm's configuration cannot be written without PyYAML", fix)]
-        )
     text: str = yaml.dump_all(
         documents,
         Dumper=_Dumper,

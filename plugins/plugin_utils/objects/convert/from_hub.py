@@ -18,7 +18,7 @@ from ...documents.scalars import format_duration
 from ...kubeadm.configuration import fields
 from .. import kinds, machine_health_check
 
-V1ALPHA3, V1ALPHA4, V1BETA1, V1BETA2 = kinds.MANIFEST_VERSIONS
+V1BETA2 = kinds.MANIFEST_VERSIONS[-1]
 _V1ALPHA4, _V1BETA1, _HUB_ONLY = 1, 2, 3
 
 # Kubeadm's fields that Cluster API's copy of its types got later than v1alpha3: name -> index of the version.

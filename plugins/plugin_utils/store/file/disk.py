@@ -14,17 +14,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import time
 import typing as t
 import uuid
 
 from ..base import StoreError
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system; ansible-core does not run there as a controller either
-    fcntl = None  # type: ignore[assignment]
 
 TEMPORARY_PREFIX = ".tmp-"
 LOCK_SECONDS = 30.0

@@ -16,8 +16,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.error
 
 HOLD = """
 import sys
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import files
-with files.locked(sys.argv[1], 5):
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import file_operations
+with file_operations.locked(sys.argv[1], 5):
     print("held", flush=True)
     sys.stdin.read()
 """

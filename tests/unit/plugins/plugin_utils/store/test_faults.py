@@ -20,7 +20,7 @@ MACHINE = ("cluster.x-k8s.io", "Machine")
 
 COMMON = """
 import errno, os, sys
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal

@@ -28,7 +28,7 @@ def test_a_run_that_is_killed_leaves_a_lock_that_is_taken_at_once(store, python)
 def test_killed_at_any_step_of_taking_and_releasing(store, python, killed_at_step, tmp_path):
     script = """
 import os
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 me = process.identify(os.getpid())
 directory = sys.argv[2]
@@ -61,7 +61,7 @@ def test_racing_runs(store, python, tmp_path, flock_works):
     script = """
 import os, sys
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file import disk as files
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 if sys.argv[3] == "False":
     files.fcntl.flock = lambda descriptor, operation: None
@@ -101,7 +101,7 @@ while done < 25:
 STOPPED_WHILE_TAKING = """
 import os, signal, sys
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file import disk as files
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 files.fcntl.flock = lambda descriptor, operation: None
 def hook(event, arguments):
@@ -145,7 +145,7 @@ def test_a_run_that_stood_still_while_taking_never_gets_a_used_number(store, fol
 def test_racing_for_a_dead_runs_lock(store, python, tmp_path):
     script = """
 import os, sys
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 sys.stdin.readline()
 try:
