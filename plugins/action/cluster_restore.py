@@ -152,7 +152,7 @@ class ActionModule(ControlPlaneAction):
                         way_out = "The store knows no such machine; a copy may be older than it. Find that machine and cut its power."
                     raise ControlPlaneFailure(
                         f"the etcd member {name} listens at {member['listens']}, and its machine can't be reached to"
-                        f" stop it. Beside what is restored on {choice.machine} it could go on as a second cluster. Nothing was done. {way_out}"
+                        f" stop it. Beside what is restored on {choice.machine} it could continue as a second cluster. Nothing was done. {way_out}"
                     )
 
     def _cluster_id(self, objects: ClusterObjects, choice: Choice) -> str:
@@ -231,7 +231,7 @@ class ActionModule(ControlPlaneAction):
             stage = answer.result.get("stage")
             if not waiting.again(f"machine {choice.machine}: etcd is restored ({stage})", pause_seconds=0.0):
                 raise ControlPlaneFailure(
-                    f"the restore on machine {choice.machine} did not end within {arguments['timeout']} s and goes on there (now: {stage})."
+                    f"the restore on machine {choice.machine} did not end within {arguments['timeout']} s and continues there (now: {stage})."
                     " Run restore again, with the same consent, to wait for it further."
                 )
             answer = self._call(machine, call, settings.WAITING_CALL_SECONDS)
@@ -321,5 +321,5 @@ def _wanted(consent: str, choice: Choice, text: str, begun: bool) -> str:
     typed = WHAT_TO_TYPE.format(choice.consent)
     given = f"The consent that was given, {consent}, is another one.\n" if consent else ""
     if begun:
-        return f"{text}\n{given}This restore was begun and has not ended. This run did nothing. To go on with it, run again with {typed}"
+        return f"{text}\n{given}This restore was started and has not finished. This run did nothing. To resume it, run again with {typed}"
     return f"{text}\n{given}Nothing was done. To do this and lose what is named, run again with {typed}"

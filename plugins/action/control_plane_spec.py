@@ -74,7 +74,7 @@ class ActionModule(ControlPlaneAction):
             patch = edit.diff(f"a/{name}", f"b/{name}")
             said = (
                 f"{place} is to become {value} instead of {current}, but the file lies in a {tree.system} work tree, {tree.root}, "
-                "whose changes are somebody's to review: NOTHING WAS WRITTEN. Make this change there, the way your changes are made "
+                "whose changes are reviewed first: NOTHING WAS WRITTEN. Make this change there, the way your changes are made "
                 f"(edit the line, or: patch -p1 in {tree.root}), then plan and reconcile:"
             )
             self._say(arguments, said)

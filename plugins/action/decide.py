@@ -135,7 +135,7 @@ class ActionModule(ControlPlaneAction):
                     return seen
                 edits += 1
                 self.progress(
-                    seen.objects.name, "somebody edited the cluster's objects while it was observed: looking again"
+                    seen.objects.name, "the cluster's objects were edited while it was observed: observing again"
                 )
                 continue
             write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=False)
@@ -266,7 +266,7 @@ class ActionModule(ControlPlaneAction):
         ):
             self.display.warning(
                 f"the cluster {objects.title} keeps its own objects, and without the store's option export there is no copy of them. Where its API "
-                "is lost, it can't be restored with this collection, because nobody can ask it for its machines and its keys."
+                "is lost, it can't be restored with this collection, because its machines and its keys can't be read any more."
             )
         if not seen.acts:
             return self._ended(seen, said)

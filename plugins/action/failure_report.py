@@ -24,22 +24,22 @@ SAFETY = {
     "createCertificates": "No machine was touched. Certificates that were made are kept and are not made again.",
     "initialize": "There was no running control plane before this step; nothing that existed was changed.",
     "join": (
-        "The machines that were members before are as they were. What began on the new machine goes on there or has ended there; "
+        "The machines that were members before are as they were. What was started on the new machine continues there or has finished there; "
         "the next run finds it and never starts it twice."
     ),
     "restore": (
-        "Data that was moved aside is kept. What was begun on the machine goes on there, or was put back as it was; run restore again with the same consent."
+        "Data that was moved aside is kept. What was started on the machine continues there, or was put back as it was; run restore again with the same consent."
     ),
     "remove": "A member leaves etcd only after the quorum check in the same call; the remaining machines were not changed.",
     "deleteMachines": "The cluster is being deleted; what is left of it is found and deleted by the next run.",
     "task": (
-        "The Task's record has every command that came to its end. A program that had begun goes on on its node; the next run finds it and "
+        "The Task's record has every command that came to its end. A program that was started continues on its node; the next run finds it and "
         "never starts it twice."
     ),
     "deleteInfrastructure": "The machines are gone; what is left of the cluster is found and deleted by the next run.",
 }
 NOTHING = "Yes: no step was under way, and this run had not begun to change anything."
-KEPT = "Yes: no step was under way. What this run has changed is kept, and the next run goes on from it."
+KEPT = "Yes: no step was under way. What this run has changed is kept, and the next run continues from it."
 _SHOWN = 12
 
 
@@ -91,7 +91,7 @@ class ActionModule(ControlPlaneAction):
             *([f"Changed:    {_listed(changes)}"] if changes else []),
             f"Safe now?   {safe}",
             "What to do: mend what the message names, then run the same playbook again "
-            f"(kubeadm.control_plane.{arguments['playbook']}); it goes on from where this stopped. "
+            f"(kubeadm.control_plane.{arguments['playbook']}); it continues where this stopped. "
             f"kubeadm.control_plane.status shows the cluster without changing it.",
             *([f"            {instead}"] if instead else []),
         ]

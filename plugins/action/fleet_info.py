@@ -78,7 +78,7 @@ class ActionModule(ActionBase):
         seen = 0
         for each in spread(look, len(ordered), int(context.CLIARGS.get("forks") or 1), settings.PROGRESS_SECONDS):
             if each is None:
-                Screen().display(f"  {seen} of {len(ordered)} clusters have been looked at")
+                Screen().display(f"  {seen} of {len(ordered)} clusters have been observed")
                 continue
             seen += 1
             if each[1]:
@@ -99,7 +99,7 @@ def _shown(playbook: str, hosts: t.Sequence[str], settled: t.Mapping[str, str]) 
     if unchecked:
         lines.append(f"  {UNCHECKED}: {_listed(unchecked)}")
     if left and settled:
-        lines.append(f"  looked at one by one now: {_listed(left)}")
+        lines.append(f"  observed one by one now: {_listed(left)}")
     return block(["", *lines])
 
 

@@ -141,7 +141,7 @@ class ActionModule(ControlPlaneAction):
         if not answer.reached:
             raise ControlPlaneFailure(
                 f"machine {self._name}: the connection to the inventory host {host} was lost while it was claimed ({answer.message}). "
-                "Nothing else was done. Run again: it goes on with this host."
+                "Nothing else was done. Run again: it resumes with this host."
             )
         return answer
 

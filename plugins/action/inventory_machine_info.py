@@ -79,8 +79,8 @@ def judge(
     """
     if machine_id and answer["machineID"] != machine_id:
         return "", (
-            f"the inventory host {host} answers as somebody else: its machine-id is {answer['machineID'] or 'missing'}, and the machine's is "
-            f"{machine_id}. Either the name leads to another host now, or the host was installed anew. Nothing is done on it."
+            f"the inventory host {host} answers as another machine: its machine-id is {answer['machineID'] or 'missing'}, and the machine's is "
+            f"{machine_id}. Either the name leads to another host now, or the host was installed again. Nothing is done on it."
         )
     theirs = answer["claim"]
     if theirs and theirs["id"] != claim.get("id"):

@@ -104,7 +104,7 @@ class ActionModule(ControlPlaneAction):
             if not waiting.again(f"machine {self._name} does not answer: {answer.message}"):
                 raise ControlPlaneFailure(
                     f"{answer.message}. It was tried for {waiting.elapsed:.0f} s. Every other machine was left as it was. "
-                    "Look at the machine (is it running, does sshd answer?) and run reconcile again: it goes on where this run stopped. "
+                    "Look at the machine (is it running, does sshd answer?) and run reconcile again: it continues where this run stopped. "
                     f"{self._ways_out()}"
                 )
 
@@ -119,7 +119,7 @@ class ActionModule(ControlPlaneAction):
             stage = answer.result.get("stage") or "at work"
             if not waiting.again(f"machine {self._name}: {stage}", pause_seconds=0.0):
                 raise ControlPlaneFailure(
-                    f"the bootstrap of machine {self._name} did not end within {arguments['timeout']} s and goes on there (now: {stage}). "
+                    f"the bootstrap of machine {self._name} did not end within {arguments['timeout']} s and continues there (now: {stage}). "
                     f"Nothing else was done. On the machine, journalctl -u kubelet and crictl ps -a tell what it waits for. Run reconcile again to "
                     f"wait for it further. {self._ways_out()}"
                 )

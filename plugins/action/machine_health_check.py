@@ -135,8 +135,8 @@ def _lines(evaluation: Evaluation, check_mode: bool) -> list[str]:
 _WORDS = {
     unhealthy_machines.UNHEALTHY: "unhealthy",
     unhealthy_machines.PENDING: "not healthy, but not yet for long enough",
-    unhealthy_machines.UNKNOWN: "not judged",
-    unhealthy_machines.DELETING: "not judged",
+    unhealthy_machines.UNKNOWN: "not evaluated",
+    unhealthy_machines.DELETING: "not evaluated",
 }
 
 

@@ -57,7 +57,7 @@ class ActionModule(ControlPlaneAction):
                 raise
             raise ControlPlaneFailure(
                 f"{refused.what} ({refused.where}): {refused.why}. Definitions and roles are an administrator's to make (ClusterRole cluster-admin); "
-                "runs need no more than the Role that is made here. What was made before that stays, and a second run goes on from there."
+                "runs need no more than the Role that is made here. What was made before that stays, and a second run continues from there."
             ) from refused
         result: dict[str, t.Any] = {
             "changed": bool(changes),

@@ -45,7 +45,7 @@ class ActionModule(ControlPlaneAction):
         if actions.finished(root):
             return self._ended(cluster_objects.name, root)
         if actions.started(root):
-            said = f"{actions.label(root)} has begun, and is gone on with"
+            said = f"{actions.label(root)} has started, and is resumed"
             self.progress(cluster_objects.name, said)
             if self.check_mode:
                 self.display.display("\n" + action_text.plan_text(root, root["status"]["plan"]))
@@ -122,7 +122,7 @@ class ActionModule(ControlPlaneAction):
     def _ended(self, cluster: str, root: Object) -> dict[str, t.Any]:
         status = root["status"]
         how = f"is complete since {status['completionTime']}" if status.get("completionTime") else "was aborted"
-        said = f"{actions.label(root)} {how}. What has ended never runs again; to do it anew, give a new Action another name."
+        said = f"{actions.label(root)} {how}. What has finished never runs again; to repeat it, give a new Action another name."
         self.progress(cluster, said)
         return {**self._answer(root, status.get("plan") or {"groups": []}, act=False), "msg": said}
 

@@ -89,9 +89,9 @@ class ActionModule(ControlPlaneAction):
     def _resume(self, executions: Executions, execution: Execution, _arguments: Object) -> tuple[bool, str]:
         root = execution.root
         if not root["spec"].get("paused"):
-            return False, f"{actions.label(root)} was not paused by a person; it goes on as far as it can"
+            return False, f"{actions.label(root)} was not paused by a user; it continues as far as it can"
         self._say(executions, root, RESUME, lambda each: each["spec"].pop("paused", None))
-        return True, f"{actions.label(root)} goes on"
+        return True, f"{actions.label(root)} continues"
 
     def _retry(self, executions: Executions, execution: Execution, arguments: Object) -> tuple[bool, str]:
         failed = self._failed(execution, arguments["task"], RETRY)

@@ -328,7 +328,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         for pattern in self.get_option("manifests"):
             found = sorted(glob.glob(os.path.join(folder, pattern)))
             if not found and not glob.has_magic(pattern):
-                raise AnsibleParserError(f"{path}: the manifest {pattern} does not exist (looked in {folder}).")
+                raise AnsibleParserError(f"{path}: the manifest {pattern} does not exist (searched in {folder}).")
             files += [each for each in found if each not in files]
         return files
 

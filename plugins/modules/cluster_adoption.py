@@ -33,7 +33,7 @@ options:
     type: str
     required: true
   hosts:
-    description: The control plane hosts, where the group is not to be looked through.
+    description: The control plane hosts, where the group is not to be searched.
     type: list
     elements: str
     default: []

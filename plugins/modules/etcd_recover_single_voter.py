@@ -178,7 +178,7 @@ def main() -> None:
         after = (
             "etcd's manifest is as it was before."
             if report.state == FAILED
-            else "Call this again: it goes on where it stopped."
+            else "Call this again: it continues where it stopped."
         )
         module.fail_json(
             msg=f"the recovery of etcd as the only voter ended {report.state}: {said} {after}{kept}", **result

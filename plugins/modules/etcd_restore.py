@@ -220,7 +220,7 @@ def restored(module: NodeModule) -> dict[str, t.Any]:
     if report.state == INTERRUPTED:
         said = report.record.get("message") or "its unit is gone, by a boot of the machine or by hand"
         return dict(
-            result, failed=True, msg=f"the restore of etcd stopped: {said} Call this again: it goes on from there."
+            result, failed=True, msg=f"the restore of etcd stopped: {said} Call this again: it continues from there."
         )
     what = "is being restored" if report.state == RUNNING else "was restored"
     return dict(result, msg=f"etcd {what} to revision {wanted.revision} from {source}")

@@ -221,7 +221,7 @@ def preview(params: t.Mapping[str, t.Any], request: dict[str, t.Any], places: Pl
         if outweighed and params["manual_changes"] == REFUSE:
             raise NodeError(
                 f"the kubelet of this node has flags of its own, which outweigh its configuration: {', '.join(outweighed)}. "
-                "It would go on as before.",
+                "It would continue as before.",
                 "Nothing was changed. Take the flag out of /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet here, and out of "
                 "nodeRegistration.kubeletExtraArgs in the manifest; or leave the field out of the change; or set manualChanges: Overwrite "
                 "for this node to keep its flag.",

@@ -208,7 +208,7 @@ def main() -> None:
     if wrong and not params["report_only"]:
         module.fail_json(msg=f"{len(wrong)} of {len(found)} checks failed: {_lines(wrong)}", **result)
     said = (
-        f"{len(wrong)} of {len(found)} checks failed: {_lines(wrong)}" if wrong else f"all {len(found)} checks are well"
+        f"{len(wrong)} of {len(found)} checks failed: {_lines(wrong)}" if wrong else f"all {len(found)} checks passed"
     )
     module.exit_json(changed=False, msg=said, **result)
 

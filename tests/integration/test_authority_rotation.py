@@ -216,7 +216,7 @@ def test_what_is_not_kubeadms_is_found_before_anything_is_made(node: Node) -> No
     assert len(problems) == 2
     assert any("--client-ca-file" in each for each in problems)
     assert any("front-proxy-ca.crt is not the authority that the store has" in each for each in problems)
-    with pytest.raises(WrongLayout, match="trusts somebody who is neither"):
+    with pytest.raises(WrongLayout, match="trusts an authority that is neither"):
         node.look(materials).changes(TRUST, AUTHORITIES)
 
 

@@ -175,7 +175,7 @@ def test_the_kubelets_configuration(node: Node, tmp_path: Path) -> None:
     node.node.run("sh", "-c", f"{shlex.join(program)} >/dev/null 2>&1 </dev/null & echo $! >/run/kubelet-pid")
     outweighed = {**arguments, "fields": ["maxPods", "clusterDNS"]}
     refused = node.node.module("node_configuration", outweighed)
-    assert "maxPods by --max-pods. It would go on as before" in refused["msg"]
+    assert "maxPods by --max-pods. It would continue as before" in refused["msg"]
     assert "clusterDNS" not in refused["msg"]
     kept = node.node.module("node_configuration", {**outweighed, "manual_changes": "Overwrite", "only_compare": True})
     assert kept["changes"][1:] == ["without effect here: maxPods by --max-pods"]

@@ -110,7 +110,7 @@ WRONG: dict[str, tuple[str, tuple[str, ...]]] = {
     "unknown": (
         wrong("unknown", change=lambda documents: documents[0]["metadata"].pop("annotations")),
         (
-            "whether a control plane already answers at 192.0.2.10:6443 can't be told from here",
+            "whether a control plane already answers at 192.0.2.10:6443 can't be known from here",
             'set the annotation kubeadm.control-plane/endpoint-is-unused: "true" on the Cluster',
         ),
     ),

@@ -164,7 +164,7 @@ def test_a_pause_from_another_terminal_holds_before_the_next_task(workspace: Ope
     kill_run(process)
     run = workspace.playbook("action", "-e", "operator_manifest=first.yml").succeeded()
     assert "Action first is paused: 0 of 3 Tasks are done." in run.text
-    assert f"first-01-a-{nodes[0]} had begun" in run.text
+    assert f"first-01-a-{nodes[0]} was started" in run.text
     assert workspace.ran() == [[nodes[0], "one"]] and workspace.stored("Action", "first")["status"]["phase"] == "Paused"
 
 

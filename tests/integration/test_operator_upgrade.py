@@ -81,7 +81,7 @@ def test_an_upgrade_that_is_killed_and_gone_on_with(workspace: OperatorWorkspace
     workspace.until(lambda: any(each[0] == second for each in workspace.world().get("steps", [])))
     kill_run(process)
     run = workspace.playbook("action", "-e", "operator_manifest=up.yml").succeeded()
-    assert "has begun, and is gone on with" in run.text
+    assert "has started, and is resumed" in run.text
     assert workspace.stored("Action", "up")["status"]["phase"] == "Succeeded"
     upgraded(workspace)
     kubelets = [each for each in workspace.world()["steps"] if "kubelet" in each]

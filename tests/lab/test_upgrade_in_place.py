@@ -151,7 +151,7 @@ def test_upgrade_with_a_pause_and_a_kill(lab: Lab, artefacts: Path) -> None:
 
 
 def killed_while_kubeadm_runs(lab: Lab, artefacts: Path) -> None:
-    """Go on with a paused Action, and kill that run while kubeadm upgrades the second node."""
+    """Resume a paused Action, and kill that run while kubeadm upgrades the second node."""
     process = lab.workspace.start("resume", *lab.actions.arguments("up"), output=artefacts / f"{lab.name}-2.log")
     task = lab.actions.until("upgrade node runs", lambda: lab.actions.running("up", "kubeadmUpgradeNode"), process)
     node = str(task["spec"]["nodeName"])

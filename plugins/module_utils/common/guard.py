@@ -136,7 +136,7 @@ def require_claim(identity: str, directory: str = STATE_DIRECTORY, kubernetes: s
     raise NodeError(
         "This host is not the machine's any more that this call is for: it was given back"
         + (" and has another claim by now." if found else "."),
-        "Nothing was done. Another run has released it; run again, which reads everything anew.",
+        "Nothing was done. Another run has released it; run again, which reads everything again.",
     )
 
 

@@ -288,7 +288,7 @@ def _with_consent(view: View, raised: t.Sequence[Alarm], member: t.Optional[int]
     raise MembershipError(
         "ConsentMissing",
         f"{names} found its data to differ from the others': what it holds is not to be relied on. Nothing was disarmed. Remove that member and"
-        " join its machine anew; if you have made sure that its data is right, name it: corrupt_member.",
+        " join its machine again; if you have made sure that its data is right, name it: corrupt_member.",
     )
 
 

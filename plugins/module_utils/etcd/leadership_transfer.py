@@ -73,7 +73,7 @@ def hand_over(
     if leader is None:
         raise MembershipError(
             "LeaderUnknown",
-            f"nobody can say who leads etcd ({_silence(view) or 'an election is under way'}), so leadership can't be moved."
+            f"no healthy majority names the leader of etcd ({_silence(view) or 'an election is under way'}), so leadership can't be moved."
             " Nothing was changed.",
         )
     member = find_member(view, member_id, name)

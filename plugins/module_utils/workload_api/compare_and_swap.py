@@ -75,7 +75,7 @@ def check_path(path: str) -> str:
     """
     if not _PATH.fullmatch(path) or ".." in path.split("/"):
         raise NodeError(
-            f"{path!r} is not the path of an object of the API.", "It looks like /api/v1/namespaces/NAME/..."
+            f"{path!r} is not the path of an object of the API.", "It has the form /api/v1/namespaces/NAME/..."
         )
     if "secrets" in path.split("/"):
         raise NodeError(f"{path}: Secrets are neither read nor written here.")

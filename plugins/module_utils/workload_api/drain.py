@@ -250,7 +250,7 @@ class Drain:
     def _done(self, wanted: Wanted) -> str:
         done = "was to be left as it is" if wanted.skip_drain else "is cordoned and drained"
         if wanted.unreachable and not wanted.skip_drain:
-            done = "is cordoned; its kubelet is silent, so its pods were asked to end, and nobody waited for them"
+            done = "is cordoned; its kubelet is silent, so its pods were asked to end, and were not waited for"
         detached = "; no volume is attached to it" if wanted.wait_for_volumes else ""
         return f"Node {self._name} {done}{detached}"
 

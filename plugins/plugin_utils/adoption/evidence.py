@@ -87,7 +87,7 @@ def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Opt
     adoption = result.get("adoption")
     if not workload["initialized"] or not isinstance(adoption, dict):
         text = (
-            "its cluster has no ConfigMap kube-system/kubeadm-config: kubeadm did not make it, or somebody deleted it"
+            "its cluster has no ConfigMap kube-system/kubeadm-config: kubeadm did not make it, or it was deleted"
         )
         fix = "Only what kubeadm made can be adopted. If it did: kubeadm init phase upload-config all."
         return None, Problem("NotMadeByKubeadm", name, text, fix)
@@ -155,14 +155,14 @@ def _same(hosts: t.Sequence[Host]) -> list[Problem]:
             found.append(Problem("WrongHost", names, text, fix))
         else:
             text = f"these are different machines with one machine-id ({identity}): one was copied from the other"
-            fix = "A machine is told by its machine-id. Give each its own: empty /etc/machine-id, run systemd-machine-id-setup, restart kubelet."
+            fix = "A machine is identified by its machine-id. Give each its own: empty /etc/machine-id, run systemd-machine-id-setup, restart kubelet."
             found.append(Problem("WrongHost", names, text, fix))
     for host in hosts:
         if host.node is None:
             known = ", ".join(sorted(str(each["name"]) for each in host.workload["nodes"])) or "none"
             hostname = host.workload["machine"].get("hostname")
             text = (
-                f"it answers as somebody else: its machine-id {host.machine_id or '(none)'} (hostname {hostname}) is that of no control plane "
+                f"it answers as another machine: its machine-id {host.machine_id or '(none)'} (hostname {hostname}) is that of no control plane "
                 f"Node of the cluster whose API server runs on it ({known})"
             )
             fix = "Look whether the name leads to the right machine, and whether its kubelet is registered."

@@ -116,7 +116,7 @@ def _registration(hosts: t.Sequence[Host], version: str) -> tuple[Object, list[s
     if not tainted:
         found["taints"] = []
     elif len(tainted) < len(hosts):
-        notes.append(f"only {', '.join(tainted)} have the control plane's taint; machines made anew have it")
+        notes.append(f"only {', '.join(tainted)} have the control plane's taint; new machines have it")
     arguments, more = _kubelet_arguments(hosts)
     if arguments:
         found["kubeletExtraArgs"] = arguments
@@ -148,7 +148,7 @@ def _kubelet_arguments(hosts: t.Sequence[Host]) -> tuple[list[Object], list[str]
     ):
         where = sorted(host for host, each in own.items() if any(pair[0] == name for pair in each))
         notes.append(
-            f"the kubelet of {', '.join(where)} has --{name}, not the same on every host; machines made anew don't have it"
+            f"the kubelet of {', '.join(where)} has --{name}, not the same on every host; new machines don't have it"
         )
     return [{"name": name, "value": value} for name, value in shared], notes
 

@@ -257,7 +257,7 @@ class Writer:
         if answer.failed:
             raise ControlPlaneFailure(
                 f"host {host.name} could not be claimed for machine {name}: {answer.message}. What was written so far does no harm; "
-                "put that right and run adopt again: it goes on where this run stopped."
+                "put that right and run adopt again: it continues where this run stopped."
             )
         self._record_claim(name, {**claim, "state": CLAIMED, "machineID": host.machine_id})
         self.changes.append(f"claim host {host.name} for machine {name}")

@@ -141,7 +141,7 @@ class WorkloadAction(ControlPlaneAction):
                 return result
             conflict = str(done["conflict"])
         raise ControlPlaneFailure(
-            f"somebody else changed what was to be written, {ATTEMPTS} times in a row: {conflict}. What was written so far is complete "
+            f"another client changed what was to be written, {ATTEMPTS} times in a row: {conflict}. What was written so far is complete "
             "in itself. Find out who writes there all the time (another run, an operator), and run this again.",
             changed=result["changed"],
         )
@@ -251,7 +251,7 @@ def _failure(answer: Answer, plan: t.Optional[Plan], machine: str = "") -> Contr
     written = int(answer.result.get("written") or 0)
     if plan is None:
         return ControlPlaneFailure(f"{message} Nothing was written.")
-    done = f"{written} of {len(plan.writes)} changes were made; running this again goes on from there."
+    done = f"{written} of {len(plan.writes)} changes were made; running this again continues from there."
     return ControlPlaneFailure(f"{message} {done}", changed=written > 0)
 
 
@@ -259,6 +259,6 @@ def needed_version(version: t.Optional[str]) -> str:
     """Return the Kubernetes version. Raises ControlPlaneFailure where it is unknown."""
     if not version:
         raise ControlPlaneFailure(
-            "kubernetes_version is needed where no cluster's KubeadmControlPlane tells it; nothing was done."
+            "kubernetes_version is needed where no cluster's KubeadmControlPlane states it; nothing was done."
         )
     return version

@@ -121,7 +121,7 @@ class Fence:
             f"another run took over cluster {namespace}/{cluster} since it was observed, and not by this store's lock",
             f"fencing number {self.number}, newest {highest}",
             "two stores have this cluster, each with a lock of its own (a copy, a restored backup), and what was decided on may not hold any more",
-            f"The step was not carried out. Find out which store is the cluster's, use that one alone, and look at what stands in "
+            f"The step was not carried out. Find out which store is the cluster's, use that one alone, and look at what is in "
             f"{self._locks.place(namespace, cluster)}; then run again.",
         )
 

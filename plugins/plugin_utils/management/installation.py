@@ -218,6 +218,6 @@ def _wait_served(api: KubernetesApi, change: Change) -> None:
                 f"{change.title} is stored and the API server does not serve it",
                 api.host,
                 "; ".join(wrong) or f"it was not established within {SERVED_SECONDS} s",
-                "Mend what it says (another definition may have taken its names), then run this again; it goes on from here.",
+                "Mend what it says (another definition may have taken its names), then run this again; it continues from here.",
             )
         time.sleep(POLL_SECONDS)

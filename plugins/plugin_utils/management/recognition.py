@@ -74,7 +74,7 @@ def refuse_others(host: str, stored: Mapping[str, Optional[Object]]) -> None:
     if any(is_cluster_apis(each) for each in others.values()):
         raise managed_elsewhere(host, ", ".join(sorted(others)))
     raise OtherDefinitions(
-        f"definitions of these names are somebody else's: {', '.join(others)}",
+        f"definitions of these names belong to another software: {', '.join(others)}",
         host,
         f"they don't have the label {definitions.MANAGED_BY}={definitions.MANAGER}, so writing over them could take fields from objects "
         "that others work with",
@@ -148,7 +148,7 @@ def refuse_newer(host: str, stored: Mapping[str, Optional[Object]], revision: in
                 f"objects of {name} are kept in the versions {', '.join(kept)}",
                 host,
                 f"this release serves {version} alone, and an API server can't give up a version in which objects are kept",
-                "Nothing was changed. Write every object of the kind once more with the release that installed them, take these versions "
+                "Nothing was changed. Write every object of the kind again with the release that installed them, take these versions "
                 "out of the definition's status.storedVersions, and run this again.",
             )
 

@@ -333,7 +333,7 @@ def _said_of_deletions(graph: Graph) -> list[str]:
     if behind:
         said.append(f"leave the mark of deletion behind, so that the cluster lives on: {deletion_marks.named(behind)}")
     if carried:
-        said.append(f"go on there with the deletion of {deletion_marks.named(carried)}")
+        said.append(f"continue there with the deletion of {deletion_marks.named(carried)}")
     return said
 
 

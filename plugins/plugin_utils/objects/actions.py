@@ -231,7 +231,7 @@ def _task_spec(spec: Any, path: str, known: tuple[str, ...], errors: list[FieldE
         rule = f"has commands and, beside them, {', '.join(sorted(inline))}"
         errors.append(FieldError(path, None, rule, "Put all of them into commands, in their order."))
     elif len(inline) > 1:
-        rule = f"names {len(inline)} commands ({', '.join(sorted(inline))}), whose order nobody can tell"
+        rule = f"names {len(inline)} commands ({', '.join(sorted(inline))}), whose order is unknown"
         errors.append(FieldError(path, None, rule, "Put them into a list commands, in their order."))
     elif inline:
         commands = [{inline[0]: spec[inline[0]]}]

@@ -105,7 +105,7 @@ def _problem(objects: ClusterObjects, ask: Ask, who: str, version: str, first: b
             f"the external etcd of {objects.title} holds {keys} keys below {prefix}: a Kubernetes cluster's data, and this store has never "
             "initialized one there. kubeadm init would write a second cluster over it, and both would be lost",
             "Give the store that knows that cluster, or adopt it; for a new cluster give etcd a prefix of its own "
-            "(clusterConfiguration.apiServer.extraArgs etcd-prefix), or empty it if nobody needs what it holds.",
+            "(clusterConfiguration.apiServer.extraArgs etcd-prefix), or empty it if what it holds is no longer needed.",
         )
     return None
 

@@ -75,10 +75,10 @@ def _ending(execution: Execution, step: Step, cluster: str) -> list[str]:
         said = f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {_progress(execution)}"
         return [said + _half_upgraded(execution, cluster)]
     if step.kind == flow.PAUSED:
-        half = f" {', '.join(step.tasks)} had begun and will be gone on with." if step.tasks else ""
+        half = f" {', '.join(step.tasks)} was started and will be resumed." if step.tasks else ""
         return [
             f"{label} is paused: {_progress(execution)}{half}",
-            f"What to type: {PLAYBOOK}resume {option} to go on, {PLAYBOOK}abort {option} to give it up.",
+            f"What to type: {PLAYBOOK}resume {option} to continue, {PLAYBOOK}abort {option} to give it up.",
         ]
     if step.kind == flow.APPROVAL:
         return [
@@ -91,7 +91,7 @@ def _ending(execution: Execution, step: Step, cluster: str) -> list[str]:
     return [
         f"{label} is paused, because something is not as its frozen plan has it. No further Task was started: {_progress(execution)}",
         *(f"  {each}" for each in step.problems),
-        f"What to type: undo that and {PLAYBOOK}resume {option}; {PLAYBOOK}skip {option} -e operator_node=NAME to go on without a Node that "
+        f"What to type: undo that and {PLAYBOOK}resume {option}; {PLAYBOOK}skip {option} -e operator_node=NAME to continue without a Node that "
         f"came or is gone; {PLAYBOOK}abort {option} to give it up and begin a new one.",
     ]
 
@@ -144,7 +144,7 @@ def _failed(execution: Execution, step: Step, label: str, option: str) -> list[s
         "",
         "What to type, once you have mended it:",
         f"  {PLAYBOOK}retry {option}   to run the failed command again",
-        f"  {PLAYBOOK}skip {option}{chosen}   to leave that command out and go on with the next",
+        f"  {PLAYBOOK}skip {option}{chosen}   to leave that command out and continue with the next",
         f"  {PLAYBOOK}abort {option}   to give the Action up; what is done stays done",
     ]
 

@@ -192,7 +192,7 @@ def _new_key_like(public: t.Any) -> t.Any:
     if isinstance(public, ec.EllipticCurvePublicKey):
         return ec.generate_private_key(public.curve)
     raise PkiError(
-        "a certificate can't be signed anew",
+        "a certificate can't be signed again",
         "certificate",
         "its key is neither RSA nor ECDSA",
         "Nothing was changed. kubeadm makes no others.",

@@ -65,7 +65,7 @@ def restore(objects: ClusterObjects) -> list[str]:
     for name in lost:
         objects.machines.append(objects.store.create(_machine(objects, name)))
         changes.append(
-            f"make Machine {objects.namespace}/{name} anew, which was deleted from the store, to remove it safely"
+            f"make Machine {objects.namespace}/{name} again, which was deleted from the store, to remove it safely"
         )
     for index, machine in enumerate(objects.machines):
         # Also after a run that was killed before it came to this.
@@ -209,7 +209,7 @@ def _infrastructure(objects: ClusterObjects, name: str) -> str:
         # What its owner owns, the API's garbage collector would take away again.
         metadata.pop("ownerReferences")
     objects.infrastructure_machines[name] = objects.store.create(give_new(made, control_plane))
-    return f"make {reference['kind']} {objects.namespace}/{name} anew, which was deleted from the store"
+    return f"make {reference['kind']} {objects.namespace}/{name} again, which was deleted from the store"
 
 
 def _machine(objects: ClusterObjects, name: str) -> Object:
@@ -253,7 +253,7 @@ def _bootstrap(objects: ClusterObjects, name: str) -> Object:
 def _all_gone(objects: ClusterObjects, lost: t.Sequence[str]) -> ControlPlaneFailure:
     return ControlPlaneFailure(
         f"the store has no Machine left that would stay of the cluster {objects.namespace}/{objects.name}, which is initialized; those of "
-        f"{', '.join(lost)} were deleted from it. Taking that for a wish would destroy the control plane, so nothing was done. Put the "
+        f"{', '.join(lost)} were deleted from it. Taking that for the desired state would destroy the control plane, so nothing was done. Put the "
         "Machines' files back from a backup of the store or from version control, then run reconcile again. To end the cluster, "
         "run the playbook delete."
     )

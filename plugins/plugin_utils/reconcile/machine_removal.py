@@ -101,7 +101,7 @@ class Removal:
         if self._clock() - begun >= settings.EVIDENCE_SECONDS:
             # Upstream checks the others' components again, too
             # (docs/reference/cluster_api.md, "Removing etcd members", step 2): the next decision does.
-            self._done.append("its drain took a while: what it was decided on is looked at again")
+            self._done.append("its drain took a while: what it was decided on is observed again")
             return {**self._result(False), "node": self._node()}
         if self._held(kinds.HOOK_PRE_TERMINATE, self._stage() != terms.WAITING_FOR_INFRASTRUCTURE):
             return {**self._result(False), "node": self._node()}
@@ -115,8 +115,8 @@ class Removal:
         """Refuse to remove the only machine known to carry the control plane."""
         if ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state") == "Succeeded":
             raise ControlPlaneFailure(
-                f"machine {self._name} is the only one in the store that carries the control plane of {self._objects.title}: it was not taken "
-                "out, and nothing was done. Where the store has lost the other Machines, put them back; to end the cluster, run the playbook delete."
+                f"machine {self._name} is the only one in the store that carries the control plane of {self._objects.title}: it was not "
+                "removed, and nothing was done. Where the store has lost the other Machines, put them back; to end the cluster, run the playbook delete."
             )
 
     def remove_member(self) -> dict[str, t.Any]:
@@ -129,7 +129,7 @@ class Removal:
             return self._result(True)
         self._snapshot()
         self._action.check_lock(self._arguments)
-        self._progress(f"etcd member {identity} is taken out")
+        self._progress(f"etcd member {identity} is removed")
         # A refusal is an answer: asking the next machine until one agrees would make the check worthless.
         answer = self._through("etcd_member", {"member_id": identity, "state": "absent"}, refusal_ends=True)
         self._tell(answer)
@@ -271,7 +271,7 @@ class Removal:
                 )
         late = answer.result.get("state") == "TimedOut"
         if late:
-            self._progress(f"its bound is over and the removal goes on without: {said}")
+            self._progress(f"its bound is over and the removal continues without: {said}")
         self._explain("FailedDrainNode" if late else "SuccessfulDrainNode", said, warning=late)
         self._done.append(said)
 
@@ -295,8 +295,8 @@ class Removal:
         answer = self._ask_each("etcd_snapshot", call, newest_first=True)
         if not isinstance(answer, Answer):
             raise ControlPlaneFailure(
-                f"no etcd snapshot could be taken and verified ({answer}), and none of {self._objects.title}'s members is taken out without one. "
-                "Nothing was taken out. Mend that. To waive the snapshot, "
+                f"no etcd snapshot could be taken and verified ({answer}), and none of {self._objects.title}'s members is removed without one. "
+                "Nothing was removed. Mend that. To waive the snapshot, "
                 f"{advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT)}."
             )
         self._tell(answer)
@@ -313,7 +313,7 @@ class Removal:
             return answer
         what = f"machine {self._name}" if self._name else f"etcd member {self._arguments['member_id']}"
         raise ControlPlaneFailure(
-            f"{what} was not taken out of the control plane ({module}): {answer}. Its infrastructure was left as it is."
+            f"{what} was not removed from the control plane ({module}): {answer}. Its infrastructure was left as it is."
         )
 
     def _ask_each(

@@ -201,7 +201,7 @@ class FollowedPlan:
                 lines.append(f"  and {len(found.differences) - _SHOWN} more")
         lines.append(
             f"What to type: make a new plan (playbook kubeadm.control_plane.plan with -e control_plane_plan_file={self.file}), read it, then "
-            "reconcile with it. To go on without a plan, reconcile without control_plane_plan_file."
+            "reconcile with it. To continue without a plan, reconcile without control_plane_plan_file."
         )
         return ControlPlaneFailure("\n".join(lines), difference=list(found.differences))
 

@@ -58,13 +58,13 @@ def recover(
         stage = answer.result.get("stage")
         if not waiting.again(f"machine {name}: etcd is recovered as the only voter ({stage})", pause_seconds=0.0):
             raise ControlPlaneFailure(
-                f"the recovery of etcd on machine {name} did not end within {arguments['timeout']} s and goes on there (now: {stage}). "
+                f"the recovery of etcd on machine {name} did not end within {arguments['timeout']} s and continues there (now: {stage}). "
                 "Nothing else was done. Run reconcile again to wait for it further."
             )
         answer = _call(caller, objects, arguments, wait=settings.WAITING_CALL_SECONDS)
     _call(caller, objects, arguments, wait=0, settle=True)
     kept = answer.result.get("snapshot") or {}
-    said = f"etcd on machine {name} goes on as the only voter"
+    said = f"etcd on machine {name} continues as the only voter"
     if kept.get("path"):
         said += f"; its snapshot of before is {kept['path']} there, a copy of its data {answer.result.get('dataCopy')}"
     if answer.result.get("message"):
@@ -95,7 +95,7 @@ def give_up(objects: ClusterObjects, lost: str, survivor: str) -> None:
     """
     if objects.machine(lost) is None:
         return
-    text = f"its etcd member was lost while it was one of two, and etcd on {survivor} went on without it"
+    text = f"its etcd member was lost while it was one of two, and etcd on {survivor} continued without it"
 
     def note(stored: Object) -> None:
         bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})

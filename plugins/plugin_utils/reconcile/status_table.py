@@ -264,7 +264,7 @@ def _gate_lines(gates: list[Object]) -> list[str]:
     for gate in gates:
         if gate["status"] != "True":
             said = clip(gate.get("message"), 400)
-            name, state = clip(gate["name"], 63), words.get(gate["status"], "can't be told")
+            name, state = clip(gate["name"], 63), words.get(gate["status"], "unknown")
             lines.append(f"    {name}: {state}" + (f": {said}" if said else ""))
     return lines
 
@@ -272,7 +272,7 @@ def _gate_lines(gates: list[Object]) -> list[str]:
 def _window_line(window: Object) -> str:
     said = clip(window.get("message"), 400)
     if window.get("open") is None:
-        return f"can't be told: {said}"
+        return f"unknown: {said}"
     if window["open"]:
         return f"open until {window.get('closesAt') or 'further notice'} ({said})"
     opens = f"opens {window['opensAt']}" if window.get("opensAt") else "never opens"

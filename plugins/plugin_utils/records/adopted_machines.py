@@ -61,7 +61,7 @@ def _control_plane(objects: ClusterObjects) -> Object:
     found = objects.control_plane
     if found is None:
         raise ControlPlaneFailure(
-            f"the cluster {objects.namespace}/{objects.name} has no KubeadmControlPlane in the store, so nobody could control its machines. "
+            f"the cluster {objects.namespace}/{objects.name} has no KubeadmControlPlane in the store, so its machines would have no controller. "
             f"{_NOTHING_DONE} Run reconcile with the cluster's manifest."
         )
     if found["metadata"].get("deletionTimestamp"):

@@ -224,7 +224,7 @@ def not_found(kind_ref: KindRef, namespace: str, name: str) -> NotFound:
         f"{describe(kind_ref, namespace, name)} does not exist",
         f"group {kind_ref[0] or 'core'}",
         "it was deleted meanwhile, or this is another store than the one it was written to",
-        "Nothing was written. Check the store's path, then run again: a run reads everything anew.",
+        "Nothing was written. Check the store's path, then run again: a run reads everything again.",
     )
 
 
@@ -250,9 +250,9 @@ def check_unchanged(kind_ref: KindRef, stored: Object, resource_version: str | N
         return
     why = f"it has version {current['resourceVersion']} and the change was made to version {resource_version}"
     if uid not in (None, current["uid"]):
-        why = "it was deleted and made anew since it was read"
+        why = "it was deleted and created again since it was read"
     elif resource_version is None:
-        why = "the change names no metadata.resourceVersion, so it can't be told whether it was made to this version"
+        why = "the change names no metadata.resourceVersion, so it is unknown whether it was made to this version"
     raise changed_since(kind_ref, current["namespace"], current["name"], why)
 
 

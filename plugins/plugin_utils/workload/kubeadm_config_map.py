@@ -76,7 +76,7 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
     item = objects[PATH]
     if item is None:
         raise WorkloadError(
-            "there is no ConfigMap kube-system/kubeadm-config: kubeadm did not make this cluster, or somebody deleted it. "
+            "there is no ConfigMap kube-system/kubeadm-config: kubeadm did not make this cluster, or it was deleted. "
             "Nothing was written. Restore it (kubeadm init phase upload-config kubeadm --config FILE)."
         )
     data: t.Mapping[str, str] = item.get("data") or {}

@@ -99,8 +99,8 @@ def groups_bound(binding: t.Optional[_Object], path: str, namespace: str, role: 
     bound = binding.get("roleRef") or {}
     if (bound.get("kind"), bound.get("name")) != ("Role", role):
         raise WorkloadError(
-            f"{shown} is bound to {bound.get('kind')} {bound.get('name')}, not to Role {role}, and the API lets nobody change that; "
-            f"nothing was written. Look who made it, then delete it: kubectl -n {namespace} delete rolebinding {role}"
+            f"{shown} is bound to {bound.get('kind')} {bound.get('name')}, not to Role {role}, and the API lets no user change that; "
+            f"nothing was written. Find out who made it, then delete it: kubectl -n {namespace} delete rolebinding {role}"
         )
     there = list(binding.get("subjects") or [])
     names = {each.get("name") for each in there if each.get("kind") == "Group"}

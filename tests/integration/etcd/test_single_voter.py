@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd goes on as the only voter after the second one was lost: real etcd, the real unit's program; systemd and kubelet are stood in for."""
+"""etcd continues as the only voter after the second one was lost: real etcd, the real unit's program; systemd and kubelet are stood in for."""
 
 from __future__ import annotations
 

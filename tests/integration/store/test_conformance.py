@@ -129,7 +129,7 @@ def test_update_of_an_object_made_anew_is_a_conflict(store: Store) -> None:
     assert new["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]
     forged = copy.deepcopy(old)
     forged["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
-    with pytest.raises(base.Conflict, match="deleted and made anew"):
+    with pytest.raises(base.Conflict, match="deleted and created again"):
         store.update(forged)
 
 

@@ -155,7 +155,7 @@ class FileFleet(FleetWorkspace):
 
 def one_by_one(run: Run) -> list[str]:
     """The clusters that a run looked at itself, after the glance."""
-    found = [line for line in run.output.splitlines() if line.strip().startswith("looked at one by one now: ")]
+    found = [line for line in run.output.splitlines() if line.strip().startswith("observed one by one now: ")]
     return found[0].partition(": ")[2].split(", ") if found else []
 
 

@@ -290,7 +290,7 @@ def test_a_field_that_the_definition_does_not_know_is_no_silent_loss(api: Kubern
 
 def test_definitions_of_somebody_else_are_left_alone(api: KubernetesApi) -> None:
     api.send("create", installation.DEFINITIONS, clusters_of_somebody({}))
-    with pytest.raises(recognition.OtherDefinitions, match=r"somebody else's: clusters\.cluster"):
+    with pytest.raises(recognition.OtherDefinitions, match=r"belong to another software: clusters\.cluster"):
         install(api)
     assert "labels" not in api.send("get", CLUSTERS).document["metadata"]
 

@@ -49,7 +49,7 @@ def test_a_removal_goes_on_in_the_other_store(api: Options, tmp_path: Path) -> N
     moves.mark(here, MACHINE, names[1])
     before = everything(here)
     said = move(files, api, check=True)
-    assert f"go on there with the deletion of Machine {names[1]}" in said["changes"], said
+    assert f"continue there with the deletion of Machine {names[1]}" in said["changes"], said
     moved = move(files, api)
     assert not moved.get("failed"), moved
     assert f"mark Machine {names[1]} for deletion" in moved["changes"]

@@ -282,7 +282,7 @@ def test_an_object_that_somebody_edits_between_observing_and_acting(
     kubectl(server, "scale", plane, "--replicas=1")
     proxy.before(r"GET .*/secrets\?", lambda: kubectl(server, "annotate", plane, "cluster.x-k8s.io/paused="))
     run = workspace.playbook("reconcile").succeeded()
-    assert "somebody edited the cluster's objects while it was observed" in run.text
+    assert "the cluster's objects were edited while it was observed" in run.text
     whole(workspace, 3)
     kubectl(server, "annotate", plane, "cluster.x-k8s.io/paused-")
     workspace.playbook("reconcile").succeeded()

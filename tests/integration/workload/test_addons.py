@@ -157,7 +157,7 @@ def test_the_feature_gate_and_a_missing_source(workload: Workload, playbook: Pla
         Task("kubelet_config_map", {"kubernetes_version": "v1.23.0"}),
         Task("kubelet_config_map", {"kubernetes_version": "v1.21.0"}),
     )
-    assert far["failed"] and "looked for kubelet-config-1.23, kubelet-config-1.22" in far["msg"]
+    assert far["failed"] and "searched for kubelet-config-1.23, kubelet-config-1.22" in far["msg"]
     assert gated["config_map"] == "kubelet-config-1.21"
 
 

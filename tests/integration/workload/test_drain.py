@@ -239,7 +239,7 @@ def test_pods_of_an_unreachable_node_are_asked_and_not_waited_for(lab: Lab) -> N
     assert lab.ending("web")
     found = lab.workload.there(f"{PODS}/web")["metadata"]
     assert found["deletionGracePeriodSeconds"] == 1
-    assert "drained" not in report.message and "nobody waited for them" in report.message
+    assert "drained" not in report.message and "were not waited for" in report.message
 
 
 def test_a_node_whose_kubelet_is_silent_tells_it_itself(lab: Lab) -> None:

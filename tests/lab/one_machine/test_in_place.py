@@ -34,7 +34,7 @@ class Lab(t.NamedTuple):
     node: str
 
     def pods(self) -> dict[str, str]:
-        """The user's pods and when their containers were started: what goes on running keeps both."""
+        """The user's pods and when their containers were started: what keeps running keeps both."""
         items = json.loads(self.machines.kubectl("get", "pods", "-o", "json"))["items"]
         return {
             each["metadata"]["name"]: each["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]

@@ -38,7 +38,7 @@ def test_plan_and_check_mode_say_the_same_and_write_nothing(workspace: Workspace
     plan = workspace.playbook("plan", "-e", f"control_plane_snapshot_file={SNAPSHOT}").succeeded()
     check = workspace.playbook("reconcile", "--check").succeeded()
     assert shown(plan.output) == shown(check.output)
-    assert "   2  join a new machine" in plan.output and "leads and goes on leading" in plan.output
+    assert "   2  join a new machine" in plan.output and "leads and stays the leader" in plan.output
     assert check.recap(NAME)["changed"] > 0
     wants(workspace)
     assert everything(workspace, three) == before

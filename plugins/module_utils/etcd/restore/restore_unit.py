@@ -134,7 +134,7 @@ class Unit(RecordedUnit):
                 raise RestoreError(
                     "OthersAlive",
                     f"The etcd member {member.name or member.hex_id} listens at {where}: it is not lost, and beside what is restored"
-                    f" here it could go on as a second cluster ({_figures(seen, 1)}).",
+                    f" here it could continue as a second cluster ({_figures(seen, 1)}).",
                     "Nothing was changed. Stop it first (state=stopped on its machine), or cut its machine's power.",
                 )
 

@@ -177,7 +177,7 @@ def _require_two(seen: Membership, member_id: int) -> None:
     if seen.leader:
         raise NodeError(
             f"etcd has a leader ({to_hex(seen.leader)}): it has its quorum, and nothing has to be recovered.",
-            "Nothing was changed. A member is taken out with the module etcd_member.",
+            "Nothing was changed. A member is removed with the module etcd_member.",
         )
 
 

@@ -72,7 +72,7 @@ class Database:
         self._left = 4 * os.fstat(descriptor).st_size
         metas = [meta for size in _PAGE_SIZES for number in (0, 1) for meta in self._meta(size, number)]
         if not metas:
-            raise ValueError("it has no page that tells where its data begins")
+            raise ValueError("it has no page that states where its data begins")
         _transaction, self._size, self._root = max(metas)
 
     def bucket(self, name: bytes) -> t.Iterator[tuple[bytes, bytes]]:

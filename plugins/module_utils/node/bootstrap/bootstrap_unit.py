@@ -319,7 +319,7 @@ class Bootstrap:
         if found:
             raise NodeError(
                 f"This machine already carries a cluster that was not made by this bootstrap: {', '.join(found)}.",
-                "Nothing was changed. Give another machine, adopt that cluster, or reset the machine if nobody needs it.",
+                "Nothing was changed. Give another machine, adopt that cluster, or reset the machine if it is no longer needed.",
             )
 
     def _require_version(self, wanted: str) -> None:

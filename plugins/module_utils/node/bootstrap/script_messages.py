@@ -44,8 +44,8 @@ def ended(record: t.Mapping[str, t.Any], stage: str) -> str:
     limit = record.get("limit")
     bound = f"had not ended after {limit} s, so that the machine ended it" if limit else "was ended"
     return (
-        f"{command(str(record.get('kind', '')), stage)} {bound} (or somebody did, by hand); journalctl -u kubelet and"
-        " crictl ps -a there tell what it waited for"
+        f"{command(str(record.get('kind', '')), stage)} {bound} (or a user did, by hand); journalctl -u kubelet and"
+        " crictl ps -a there show what it waited for"
     )
 
 

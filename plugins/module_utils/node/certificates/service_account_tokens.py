@@ -265,7 +265,7 @@ class Accounts:
             if answer.status != 409:
                 self.client.checked(answer, own)
                 return
-        raise NodeError(f"somebody else keeps writing the service account {namespace}/{account}.")
+        raise NodeError(f"another client keeps writing the service account {namespace}/{account}.")
 
     def _take_out(self, secret: Object) -> None:
         path = f"/api/v1/namespaces/{secret['namespace']}/secrets/{secret['name']}"

@@ -257,7 +257,7 @@ class Works:
                     said = guard.read_text(os.path.join(self._folder(step), "code", "output"))[-600:]
                     raise NodeError(
                         f"the unit {UNIT_PREFIX}{step} ended at {report.stage or 'its start'} without a result: {redact(said)}",
-                        f"What was in use is kept in {self._folder(step)}/backup. Retry: it goes on where it stopped.",
+                        f"What was in use is kept in {self._folder(step)}/backup. Retry: it continues where it stopped.",
                     )
                 return report
             time.sleep(_POLL_SECONDS)
@@ -312,7 +312,7 @@ class Works:
             if self.look(name).state == RUNNING and systemd_units.state(UNIT_PREFIX + name, self.runner).running:
                 raise NodeError(
                     f"another change of the configuration is under way on this machine: {name}.",
-                    "Nothing was changed. Let it end; its Action tells its outcome.",
+                    "Nothing was changed. Let it finish; its Action reports its outcome.",
                 )
 
     def _forget_old(self) -> None:

@@ -68,7 +68,7 @@ class Comparison:
         if self.manual and manual_changes == REFUSE:
             raise NodeError(
                 f"Static pods of this machine differ from what kubeadm-config says: {'; '.join(self.manual)}. "
-                "kubeadm makes them anew, and that would be lost.",
+                "kubeadm writes them again, and that would be lost.",
                 "Nothing was changed. Add it to the patch where it is to stay, or set manualChanges: Overwrite where it is not.",
             )
 
@@ -286,7 +286,7 @@ class _Part:
             if tries >= _STARTS and not running:
                 raise NodeError(f"{self.component} was started {tries} times and ended each time. {self._why()}")
             if waited >= self.seconds:
-                raise NodeError(f"{self.component} is not well after {waited:.0f} s: {problem}. {self._why()}")
+                raise NodeError(f"{self.component} is unhealthy after {waited:.0f} s: {problem}. {self._why()}")
             unit = self.work.places.unit_of_kubelet
             if not running and not nudged and not tries and waited >= _BACK_OFF_SECONDS and unit:
                 nudged = True

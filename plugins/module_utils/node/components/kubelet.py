@@ -58,7 +58,7 @@ def wait_until_well(seconds: float = 120.0, config: str = CONFIG) -> None:
             return
         if time.monotonic() > deadline:
             raise NodeError(
-                f"The kubelet was restarted and is not well after {seconds:g} s: {problem}.",
+                f"The kubelet was restarted and is unhealthy after {seconds:g} s: {problem}.",
                 "Look at journalctl -u kubelet.",
             )
         time.sleep(_POLL_SECONDS)

@@ -126,7 +126,7 @@ class KubeletChange(Change):
                 return
             ended = self._restarts(unit) - first
             if ended >= _RESTARTS or time.monotonic() > deadline:
-                what = f"ended {ended} times with it" if ended >= _RESTARTS else f"is not well with it: {problem}"
+                what = f"ended {ended} times with it" if ended >= _RESTARTS else f"is unhealthy with it: {problem}"
                 raise NodeError(f"the kubelet {what}. {self._why(unit, begun)}")
             time.sleep(_POLL_SECONDS)
 

@@ -226,7 +226,7 @@ class StaticPod:
                 said = pod_processes.last_words(self.component, self.places.pod_logs)
                 log = f" Its log ends: {redact(said)}" if said else ""
                 raise NodeError(
-                    f"{self.component} was restarted and is not well: {problem}.{log}",
+                    f"{self.component} was restarted and is unhealthy: {problem}.{log}",
                     f"Its manifest is in place. Look at its logs in {self.places.pod_logs} and at journalctl -u kubelet.",
                 )
             if not running and not nudged and time.monotonic() - begun >= _BACK_OFF_SECONDS and self.places.kubelet:
@@ -258,7 +258,7 @@ class StaticPod:
     def _quorum_problem(self) -> str:
         view = members_view([self.places.etcd_url], self.places.credentials)
         if not view.reachable:
-            return f"Nobody can say whether etcd has a quorum without this machine: {view.message}."
+            return f"It is unknown whether etcd has a quorum without this machine: {view.message}."
         own = next((identity for identity, each in view.witnesses.items() if each.url == self.places.etcd_url), 0)
         states = member_states(view)
         counts = figures(states)

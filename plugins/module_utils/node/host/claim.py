@@ -184,7 +184,7 @@ def _other_machine(present: Claim, identity: str) -> Missing:
     return Missing(
         "MachineID",
         f"the host carries a claim of {present.owner()} made for machine-id {present.machine_id}, but its machine-id is"
-        f" {identity or 'missing'}: it is a copy of another host, or was installed anew around the file",
+        f" {identity or 'missing'}: it is a copy of another host, or was installed again around the file",
         "Give each host a machine-id of its own (systemd-machine-id-setup) before it joins the pool.",
     )
 
@@ -210,7 +210,7 @@ def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
         Missing(
             "ForeignCluster",
             f"the host carries a cluster{whose} that is not this one's: {', '.join(evidence)}",
-            "Take another host, adopt that cluster, or run kubeadm reset there yourself if nobody needs it.",
+            "Take another host, adopt that cluster, or run kubeadm reset there yourself if it is no longer needed.",
         )
     ]
 
@@ -268,7 +268,7 @@ def release(
         if left:
             raise NodeError(
                 f"After kubeadm reset this is still on the host: {', '.join(left)}.",
-                "The claim was kept, so that nobody takes the host. Look what holds it, and run again.",
+                "The claim was kept, so that no other cluster takes the host. Look what holds it, and run again.",
             )
         _unlink(os.path.join(where.node.state, "fencing"))
         _unlink(where.claim)

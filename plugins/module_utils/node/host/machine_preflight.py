@@ -186,7 +186,7 @@ def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
             return [_ok("Leftovers")]
         authority = host_facts.ca_cert_hash(where)
         whose = f" (its CA is {authority})" if authority else ""
-        fix = "Look whose it is. If nobody needs it, run kubeadm reset there; never where its etcd is still a member."
+        fix = "Find out whose it is. If it is no longer needed, run kubeadm reset there; never where its etcd is still a member."
         return [Check("Leftovers", False, ERROR, f"the machine carries a cluster{whose}: {', '.join(found)}", fix)]
     checks = []
     wants = [name for name in host_facts.STATIC_PODS if name != "etcd" or wanted.etcd is None]
@@ -351,7 +351,7 @@ def _images(wanted: Wanted, where: HostPlaces) -> list[Check]:
     )
     lacking = missing_images.missing(asked, places=places)
     if not lacking:
-        return [_ok("ImagePull", "no image has to be pulled, as far as can be told", WARNING)]
+        return [_ok("ImagePull", "no image has to be pulled, as far as is known", WARNING)]
     text = f"{len(lacking)} images have to be pulled: {', '.join(lacking)}"
     why = missing_images.out_of_reach(lacking, places=places)
     if why:

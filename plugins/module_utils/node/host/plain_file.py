@@ -41,7 +41,7 @@ def bring(wanted: Wanted, *, check: bool = False) -> tuple[bool, str]:
     except FileNotFoundError:
         found = None
     except OSError as error:
-        raise NodeError(f"{path} can't be looked at: {error.strerror}.") from error
+        raise NodeError(f"{path} can't be examined: {error.strerror}.") from error
     if found is not None and not stat.S_ISREG(found.st_mode):
         raise NodeError(f"{path} is there, and is no file.", "Nothing was written. Look what it is.")
     if wanted.content is None:

@@ -239,7 +239,7 @@ def wait_for_ssh(address: str, timeout: float, name: str, console: str) -> None:
         )
     except NspawnError as error:
         raise NspawnError(
-            f"{error} The machine was left as it is, so that it can be looked at or deleted; running again waits for it again. "
+            f"{error} The machine was left as it is, so that it can be examined or deleted; running again waits for it again. "
             f"The end of its console ({console}):\n{tail(console)}"
         ) from error
 

@@ -16,9 +16,9 @@ from ..snapshot.typed_snapshot import View
 
 Object = dict[str, Any]
 _WORDS = {
-    "added": "is neither kubeadm's own nor in the spec; a machine made anew would not have it",
-    "changed": "has another value than kubeadm or the spec gives it; a machine made anew would have theirs",
-    "missing": "is in the spec, and the component runs without it; a machine made anew would have it",
+    "added": "is neither kubeadm's own nor in the spec; a new machine would not have it",
+    "changed": "has another value than kubeadm or the spec gives it; a new machine would have theirs",
+    "missing": "is in the spec, and the component runs without it; a new machine would have it",
 }
 
 

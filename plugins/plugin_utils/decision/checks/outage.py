@@ -96,7 +96,7 @@ def way_out(found: Votes) -> str:
         else "leave their disks as they are"
     )
     return (
-        f"Bring {which} back: power, network, or etcd's container on {shortened(found.silent, _SHOWN)}. Then etcd goes on by itself, and nothing is lost. "
+        f"Bring {which} back: power, network, or etcd's container on {shortened(found.silent, _SHOWN)}. Then etcd continues by itself, and nothing is lost. "
         f"Until then {keep}, and neither reset nor delete a machine. If they are gone for good, the playbook kubeadm.control_plane.restore with --check "
-        "tells what can be restored from where, and what that loses."
+        "shows what can be restored from where, and what that loses."
     )

@@ -37,7 +37,7 @@ def views_trouble(view: View, machine: Optional[MachineView]) -> Optional[Troubl
     heard = [each for each in second if each.get("reachable") is True]
     if not heard:
         asked = "; ".join(f"{each.get('machine')}: {clip(each.get('message'), 120)}" for each in second)
-        text = f"an etcd member looks unhealthy to {view.workload.get('via')}, and no second machine could be asked ({asked or 'none was'})"
+        text = f"an etcd member is unhealthy for {view.workload.get('via')}, and no second machine could be asked ({asked or 'none was'})"
         waits = view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
         return Trouble(
             VIEWS_AGREE, "ViewsUnknown", text, "Make a second machine reachable; one view proves nothing.", waits

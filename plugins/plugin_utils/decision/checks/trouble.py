@@ -302,7 +302,7 @@ def _etcd(
             own = view.settling or not view.lasting(machine.machine, ETCD_MEMBER_HEALTHY)
             text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
             fix = (
-                f"Look at etcd on {typed_name(machine.name)} (crictl logs). Where its host was lost or installed anew, have it replaced "
+                f"Look at etcd on {typed_name(machine.name)} (crictl logs). Where its host was lost or installed again, have it replaced "
                 f"{advice.replace(machine.name)}."
             )
             found.append(Trouble(ETCD_HEALTHY, "EtcdMemberUnhealthy", text, fix, own))

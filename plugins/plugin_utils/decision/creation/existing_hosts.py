@@ -30,7 +30,7 @@ PROVIDER_MISSING = "ProviderMissing"
 ROOT_NEEDED = "RootNeeded"
 # The name of the check by which a host that lacks images is refused (node/host/fitness.py).
 IMAGE_CHECK = "ImagePull"
-CHECK_HOSTS = "The playbook kubeadm.control_plane.check_hosts lists every host with what it lacks and what to do."
+CHECK_HOSTS = "The playbook kubeadm.control_plane.check_hosts lists every host with what it lacks and the remedy."
 _SURGELESS = "Without a spare host a rollout can remove before it adds: spec.rollout.strategy.rollingUpdate.maxSurge 0, with three replicas or more."
 _SHOWN = 7
 _LONGEST = 600

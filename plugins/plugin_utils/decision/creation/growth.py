@@ -85,7 +85,7 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
             outcome = held(troubles)
             outcome.preflight = checks
             return outcome
-    text = f"0 of {view.replicas} replicas" + (": go on with the first machine" if machine else "")
+    text = f"0 of {view.replicas} replicas" + (": resume the first machine" if machine else "")
     outcome = Outcome(terms.INITIALIZE, [reason("NotInitialized", text)], preflight=checks)
     if view.managed_etcd:
         verdict = quorum.check_add([])
@@ -101,7 +101,7 @@ def endpoint_unknown(endpoint: str, said: str) -> tuple[str, str, str]:
 
     `said` is what came of asking it.
     """
-    text = f"whether a control plane already answers at {endpoint} can't be told from here ({said}), and two must never be initialized"
+    text = f"whether a control plane already answers at {endpoint} can't be known from here ({said}), and two must never be initialized"
     fix = (
         "Make the endpoint reachable from the controller. If nothing can be there yet (a virtual address of kube-vip or keepalived that no machine "
         f"holds before the first one runs), {advice.annotate(kinds.CLUSTER, kinds.ANNOTATION_ENDPOINT_UNUSED)}. It counts for the first machine alone "
@@ -150,7 +150,7 @@ def join(
         missing = template_missing(context, machine)
         if missing is not None:
             return missing
-        text = _counts(view) + (": go on with a machine that was begun" if machine else f": {why}" if why else "")
+        text = _counts(view) + (": resume a machine that was started" if machine else f": {why}" if why else "")
         outcome = Outcome(terms.JOIN, [reason(name, text)], prerequisites=prerequisites(view))
         _place(context, outcome, machine)
     outcome.preflight, outcome.quorum = result.checks, certificate
@@ -239,7 +239,7 @@ def _unheard(machine: MachineView) -> Outcome:
         "etcd member is not removed as a machine without one"
     )
     fix = (
-        f"Run the same again after {end}: by then the machine itself has ended kubeadm. If it is off and stays off, go on at once "
+        f"Run the same again after {end}: by then the machine itself has ended kubeadm. If it is off and stays off, continue at once "
         f"(-e control_plane_consent={consent(machine.name)})."
     )
     return block(BOOTSTRAP_UNKNOWN, text, fix)

@@ -119,7 +119,7 @@ def leader_line(step: Object, known: Collection[str]) -> str:
         rest = f" (else {shortened(others, 2)})" if others else ""
         return f"{called(move['from'])} leads; leadership moves to {best} first{rest}"
     leader = (step.get("quorum") or {}).get("leader")
-    return f"{clip(leader, 80)} leads and goes on leading" if leader in known else ""
+    return f"{clip(leader, 80)} leads and stays the leader" if leader in known else ""
 
 
 def _figures(figures: Object) -> str:

@@ -123,7 +123,7 @@ def _hashes_fit(document: Object) -> list[Problem]:
     ]
     for index, step in enumerate(document["steps"]):
         pairs.append((f"steps[{index}].expects.fingerprint", step["expects"]["fingerprint"], step["expects"]["state"]))
-    text = "it is not the hash of what stands beside it: the plan was changed after it was made"
+    text = "it is not the hash of what is beside it: the plan was changed after it was made"
     return [Problem(path, text) for path, given, content in pairs if fingerprint(content) != given][:1]
 
 

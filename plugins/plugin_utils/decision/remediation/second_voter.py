@@ -143,14 +143,14 @@ def _judge(view: View, found: LostVoter) -> Outcome:
     gone = bool(found.machine.infrastructure_gone)
     asked = check(CONSENT, PASS if consented else FAIL, found.consent if consented else f"not given: {found.consent}")
     if not _lasted(view, settings.PATIENCE):
-        return _waits(_what(found), "It is looked at for a minute before it counts as lost.", asked)
+        return _waits(_what(found), "It is observed for a minute before it counts as lost.", asked)
     if not gone and view.settling and found.machine.bootstrap == terms.FAILED:
         return _waits(_what(found), f"{found.machine.name} still runs: its etcd may come up yet.", asked)
     if not consented:
         outcome = block(QUORUM_LOST, _what(found), _fix(found))
         outcome.preflight = [asked]
         return outcome
-    text = f"etcd on {found.survivor.name} goes on alone, without machine {found.machine.name}, as was consented to"
+    text = f"etcd on {found.survivor.name} continues alone, without machine {found.machine.name}, as was consented to"
     outcome = Outcome(terms.RECOVER_SINGLE_VOTER, [reason(QUORUM_LOST, text)], preflight=[asked])
     outcome.target = {**target(found.survivor, member=found.member), "lost": found.machine.name}
     return outcome
@@ -195,7 +195,7 @@ def _fix(found: LostVoter) -> str:
     )
     return (
         f"Bring {lost} back (power, network) and reconcile: if its etcd starts, nothing is lost. If it is gone for good, reconcile with "
-        f"-e control_plane_consent={terms.RECOVER_SINGLE_VOTER}:{lost}: a snapshot is kept, etcd on {survivor} goes on alone, and {lost} is lost and "
+        f"-e control_plane_consent={terms.RECOVER_SINGLE_VOTER}:{lost}: a snapshot is kept, etcd on {survivor} continues alone, and {lost} is lost and "
         f"replaced; {held}."
     )
 

@@ -258,7 +258,7 @@ class _Series:
         """What people should know where counting began anew."""
         if self._at is None or self._now - self._at <= timeout:
             return ""
-        return f" (it was last looked at {format_duration(self._now - self._at)} ago, so counting begins anew: check more often than that)"
+        return f" (it was last checked {format_duration(self._now - self._at)} ago, so counting starts again: check more often than that)"
 
     def document(self) -> Object:
         """The series as the status keeps them."""

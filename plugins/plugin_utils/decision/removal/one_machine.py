@@ -61,7 +61,7 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
         text = f"the bootstrap of machine {machine.name} failed ({said}), but a control plane exists: its data may be the only copy"
         name = CANNOT_BE_REMEDIATED
     else:
-        text = f"the bootstrap of machine {machine.name} failed ({said}), and whether a control plane exists can't be told: {_unknown(view)}"
+        text = f"the bootstrap of machine {machine.name} failed ({said}), and it is unknown whether a control plane exists: {_unknown(view)}"
         name = "InitializationUnknown"
     fix = (
         f"Look at {typed_name(machine.name)} (kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes). If there is nothing to keep, delete the cluster "
@@ -101,7 +101,7 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
     view = context.view
     waits = view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
     if not view.etcd_known:
-        text = f"removing machine {machine.name} ({why}) is refused: its etcd membership can't be told, etcd gave no member list"
+        text = f"removing machine {machine.name} ({why}) is refused: its etcd membership is unknown, etcd gave no member list"
         return _refused(text, waits)
     member = machine.member or only_candidate(view, machine)
     loose = [each for each in view.members if not each.settled and each is not member]

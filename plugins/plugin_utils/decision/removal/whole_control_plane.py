@@ -138,7 +138,7 @@ def _workers(view: View) -> Optional[Outcome]:
         # Either workers were looked for before the first machine went, or there never was an API that they could have joined.
         return None
     trouble = unreachable(view)
-    text = f"whether worker Nodes still belong to the cluster can't be told: {trouble.message}"
+    text = f"it is unknown whether worker Nodes still belong to the cluster: {trouble.message}"
     fix = "Bring one machine's API back, or agree to leave workers behind: run delete with -e control_plane_ignore_worker_nodes=true."
     outcome = block("WorkersUnknown", text, fix)
     outcome.action = terms.WAIT if trouble.waits else terms.BLOCKED

@@ -56,7 +56,7 @@ def _min_ready(view: View, step: Step, victim: Optional[MachineView]) -> tuple[l
     if wanted is None:
         text = f"the annotation {kinds.ANNOTATION_MIN_READY_SECONDS} is no number of seconds"
         wanted_text = advice.correct_annotation(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_MIN_READY_SECONDS)
-        fix = f'To go on, {wanted_text}: for example "60".'
+        fix = f'To continue, {wanted_text}: for example "60".'
         return [Trouble(MIN_READY_SECONDS, "MinReadySecondsInvalid", text, fix, False)], ""
     early = []
     for machine in view.live:
@@ -76,7 +76,7 @@ def _readiness(view: View) -> tuple[list[Trouble], str]:
     for gate in gates:
         if gate.get("status") != terms.TRUE:
             name, said = clip(gate.get("name"), 80), clip(gate.get("message"))
-            state = "is not met" if gate.get("status") == terms.FALSE else "can't be told"
+            state = "is not met" if gate.get("status") == terms.FALSE else "is unknown"
             text = f"readiness gate {name} {state}" + (f": {said}" if said else "")
             fix = f"Look at the object that the gate names (annotation {kinds.ANNOTATION_READINESS_GATES})."
             found.append(Trouble(READINESS_GATES, "ReadinessGateNotMet", text, fix, True))
@@ -92,11 +92,11 @@ def _window(view: View) -> tuple[list[Trouble], str]:
         return [], f"open until {clip(window.get('closesAt'), 40)}"
     if window.get("open") is False:
         opens = clip(window.get("opensAt"), 40)
-        when = f"it opens at {opens}" if opens else "when it opens can't be told"
+        when = f"it opens at {opens}" if opens else "when it opens is unknown"
         text = f"outside of the maintenance window; {when}" + (f" ({said})" if said else "")
         fix = f"Run reconcile again then, or {advice.unannotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_MAINTENANCE_WINDOW)}."
         return [Trouble(MAINTENANCE_WINDOW, "OutsideMaintenanceWindow", text, fix, False, postpones=True)], ""
-    text = f"whether the maintenance window is open can't be told: {said or 'no reason given'}"
+    text = f"it is unknown whether the maintenance window is open: {said or 'no reason given'}"
     fix = f"To do so, {advice.correct_annotation(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_MAINTENANCE_WINDOW)}."
     return [Trouble(MAINTENANCE_WINDOW, "MaintenanceWindowInvalid", text, fix, False)], ""
 

@@ -90,8 +90,8 @@ STORED_MEMBER = Struct(
 MEMBER_STATUS = Struct(
     {
         "healthy!": Boolean("True only where the member answered, knows a leader and served a linearizable read."),
-        "looks": Integer(0, "How often it was looked at for this snapshot."),
-        "failedLooks": Integer(0, "How many of these looks it looked dead in."),
+        "looks": Integer(0, "The number of its observations for this snapshot."),
+        "failedLooks": Integer(0, "The number of these observations in which it seemed dead."),
         "version": Text(),
         "dbSize": Integer(),
         "dbSizeInUse": Integer(),

@@ -173,7 +173,7 @@ def _etcd(etcd: Object, path: str) -> Found:
         looks, failed = status.get("looks"), status.get("failedLooks") or 0
         if looks is not None and failed > looks:
             where = f"{path}.statuses[{identity}].failedLooks"
-            yield where, f"{shown(failed)} of {shown(looks)} looks can't have failed"
+            yield where, f"{shown(failed)} of {shown(looks)} observations can't have failed"
 
 
 def _twice(entries: Optional[list[Object]], path: str, key: str, what: str) -> Found:

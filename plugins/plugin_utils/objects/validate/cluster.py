@@ -126,7 +126,7 @@ def validate_infrastructure_cluster(infrastructure: Mapping[str, Any], report: R
     if kinds.is_flagged(infrastructure, kinds.ANNOTATION_MANAGED_BY):
         managed = infrastructure["metadata"]["annotations"][kinds.ANNOTATION_MANAGED_BY]
         where = child("metadata.annotations", kinds.ANNOTATION_MANAGED_BY)
-        rule = "infrastructure that somebody else manages is not supported: its provider's role would make it, change it and delete it"
+        rule = "infrastructure that is managed externally is not supported: its provider's role would make it, change it and delete it"
         fix = (
             "Take the annotation off if the provider's role is to do so. If not, use an InventoryCluster with spec.controlPlaneEndpoint, "
             "for which nothing is made or deleted, or a role of your own that does nothing (docs/provider_contract.md)."

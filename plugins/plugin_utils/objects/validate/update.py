@@ -245,7 +245,7 @@ def _version(stored: Object, desired: Object, report: Report) -> None:
         before = kubernetes_versions.parse(old or "")
     except ValueError:
         shown = f"{old!r}" if old else "none"
-        rule = f"the stored object's version is {shown}, which is no version: whether this is an upgrade cannot be told"
+        rule = f"the stored object's version is {shown}, which is no version: it is unknown whether this is an upgrade"
         report.add(path, new, rule, "Correct spec.version of the stored KubeadmControlPlane first.")
         return
     try:

@@ -104,7 +104,7 @@ def record(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
                 configuration_patch.changes(configuration.before_hub, stored.hub, "clusterConfiguration")[:5]
             )
             raise WorkloadError(
-                f"{kubeadm_document.OBJECT} was changed by somebody else since this Action began ({told}); it was not written over. "
+                f"{kubeadm_document.OBJECT} was changed by another client since this Action started ({told}); it was not written over. "
                 "Look who did that; abort this Action and make a new one."
             )
         document, warnings = kubeadm_document.write(stored, configuration.after_hub, stored.api, version)

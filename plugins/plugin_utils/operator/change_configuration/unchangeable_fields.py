@@ -43,7 +43,7 @@ CLUSTER: Mapping[str, Rule] = {
         "kubeconfigs and cloud resources are named after it, and kubeadm writes it only once", _NEW_CLUSTER
     ),
     "controlPlaneEndpoint": Rule(
-        "all kubeconfigs, every kubelet and cluster-info hold it: they would go on asking the old one",
+        "all kubeconfigs, every kubelet and cluster-info hold it: they would continue to ask the old one",
         "Let the old name or address lead to the new place as well; a further name goes into apiServer.certSANs.",
     ),
     "certificatesDir": Rule("the certificates would have to move on all machines at the same moment", _NEW_CLUSTER),
@@ -150,9 +150,9 @@ KUBELET: Mapping[str, Rule] = {
     "staticPodPath": Rule("the kubelet would no longer see the control plane's static pods", "Leave it as it is."),
     "staticPodURL": Rule("the control plane's static pods are files", "Leave it out."),
     "cgroupDriver": Rule(
-        "the container runtime has to change at the same moment, and every container to start anew", _REPLACE
+        "the container runtime has to change at the same moment, and every container to start again", _REPLACE
     ),
-    "cgroupRoot": Rule("every container would have to start anew", _REPLACE),
+    "cgroupRoot": Rule("every container would have to start again", _REPLACE),
     "cpuManagerPolicy": _EMPTY_NODE,
     "memoryManagerPolicy": _EMPTY_NODE,
     "authentication.x509.clientCAFile": _TRUST,

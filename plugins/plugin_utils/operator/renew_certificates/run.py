@@ -78,7 +78,7 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
     if external or ended:
         raise CommandFailure(
             f"Node {node}: not every certificate was renewed: {'; '.join(external or ended)}. Where the authority's key is not on the nodes, "
-            "have these signed there (kubeadm certs renew --csr-only), put them in place, then skip; skip goes on to the restarts."
+            "have these signed there (kubeadm certs renew --csr-only), put them in place, then skip; skip continues with the restarts."
         )
 
 

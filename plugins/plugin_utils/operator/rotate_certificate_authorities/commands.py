@@ -50,7 +50,7 @@ def _trust(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
 
 def _issue(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     return (
-        f"# {node.name}: {_words(parameters)}: sign every certificate anew, with the names it has; sign with the new keys",
+        f"# {node.name}: {_words(parameters)}: sign every certificate again, with the names it has; sign with the new keys",
         _RESTART,
     )
 

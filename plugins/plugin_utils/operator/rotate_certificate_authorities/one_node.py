@@ -223,7 +223,7 @@ class NodeCertificates:
         others = [each for each in reissue.fingerprints(self._public(content.path)) if each not in known]
         if others:
             raise WrongLayout(
-                f"{self._at(content.path)} trusts somebody who is neither the old authority in the store nor the new one (SHA-256 {others[0][:16]}…)"
+                f"{self._at(content.path)} trusts an authority that is neither the old one in the store nor the new one (SHA-256 {others[0][:16]}…)"
             )
 
     # What is read back.

@@ -74,7 +74,7 @@ def cluster_info(objects: Objects, materials: Materials, stage: str) -> Plan:
     """
     item = objects[CLUSTER_INFO]
     if item is None:
-        return Plan("there is no ConfigMap kube-public/cluster-info: nobody joins by it")
+        return Plan("there is no ConfigMap kube-public/cluster-info: no machine joins by it")
     text = str((item.get("data") or {}).get("kubeconfig") or "")
     wanted = materials.bundle(CA, rotation.trusted(stage))
     have = kubeconfig_text.authorities(text)
@@ -115,7 +115,7 @@ def authentication(objects: Objects, materials: Materials, authorities: t.Collec
         return Plan("extension-apiserver-authentication", facts={"done": done})
     write = Write(AUTHENTICATION, MERGE, {"data": document}, resource_version(item))
     change = Change("ConfigMap kube-system/extension-apiserver-authentication", str(data), str({**data, **document}))
-    return Plan("the old authorities were taken out of it", (write,), (change,), facts={"done": done})
+    return Plan("the old authorities were removed from it", (write,), (change,), facts={"done": done})
 
 
 def _await_authentication(ctx: TaskContext, materials: Materials, authorities: t.Collection[str], stage: str) -> None:

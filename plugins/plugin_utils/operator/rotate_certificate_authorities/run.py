@@ -51,7 +51,7 @@ def create(ctx: TaskContext, parameters: Parameters) -> None:
     elif set(materials.authorities) != set(authorities):
         raise CommandFailure(
             f"the Action {materials.action} has begun a rotation of {', '.join(materials.authorities)}, which is not over. Nothing was done. "
-            "Make an Action that names exactly these authorities: it goes on with it."
+            "Make an Action that names exactly these authorities: it resumes the rotation."
         )
     problems: list[str] = []
     for node in node_authorities.members(ctx)[0]:
@@ -228,7 +228,7 @@ def forget(ctx: TaskContext, parameters: Parameters) -> None:
     if materials.stale_pods:
         ctx.note(
             f"{len(materials.stale_pods)} pods run since before the new CA was published, and may know the old one alone: "
-            f"{tokens.listed(materials.stale_pods)}. They go on working, for the API servers show them a certificate that links the new CA to the "
+            f"{tokens.listed(materials.stale_pods)}. They continue to work, for the API servers show them a certificate that links the new CA to the "
             "old one; restart them before those certificates are renewed"
         )
     ctx.check_lock()

@@ -53,7 +53,7 @@ def _renew(ctx: TaskContext, identity: str) -> list[str]:
     renewed, mounted = list(done["renewed"]), list(done["mounted"])
     if renewed:
         ctx.note(
-            f"{len(renewed)} Secrets have a token of the new key: {listed(renewed)}. Whoever uses one of them outside of the cluster needs it anew"
+            f"{len(renewed)} Secrets have a token of the new key: {listed(renewed)}. Whoever uses one of them outside of the cluster needs the new one"
         )
     if mounted:
         ctx.note(

@@ -81,7 +81,7 @@ class Change:
         if present != self.before:
             told = "; ".join(configuration_patch.changes(self.before, present, self.kind)[:5])
             raise WorkloadError(
-                f"{where} was changed by somebody else since this Action began ({told}); it was not written over. Look who did that; "
+                f"{where} was changed by another client since this Action started ({told}); it was not written over. Look who did that; "
                 "abort this Action and make a new one."
             )
         return kubeadm_document.text(self.after)
@@ -156,7 +156,7 @@ def _proxy_plan(objects: Objects, change: Change) -> Plan:
     spec, metadata = item.get("spec") or {}, item.get("metadata") or {}
     if (spec.get("updateStrategy") or {}).get("type") == "OnDelete":
         raise WorkloadError(
-            "the DaemonSet kube-system/kube-proxy has the update strategy OnDelete: its pods change only when somebody deletes them. "
+            "the DaemonSet kube-system/kube-proxy has the update strategy OnDelete: its pods change only when they are deleted. "
             "Nothing was written. Set RollingUpdate, with maxUnavailable 1."
         )
     wanted = digest(change.after)
@@ -170,7 +170,7 @@ def _proxy_plan(objects: Objects, change: Change) -> Plan:
         document["spec"]["minReadySeconds"] = settings.KUBE_PROXY_READY_SECONDS
         document["metadata"] = {"annotations": {ANNOTATION_MIN_READY: str(present)}}
     write = compare_and_swap.Write(DAEMON_SET, compare_and_swap.STRATEGIC, document, resource_version(item))
-    return Plan(f"{plan.message}; its pods are started anew", (*plan.writes, write), facts=known)
+    return Plan(f"{plan.message}; its pods are restarted", (*plan.writes, write), facts=known)
 
 
 def proxy_settled(objects: Objects) -> Plan:

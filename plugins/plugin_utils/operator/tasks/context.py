@@ -227,7 +227,7 @@ class TaskContext:
                 call["wait"] = WAIT_SECONDS
             elif heard is None or time.monotonic() - heard > SILENCE_SECONDS:
                 begun = "what was begun there" if heard else "if this was begun there, it"
-                raise CommandFailure(f"Node {name}: {answer.message} ({begun} goes on; retry takes its result).")
+                raise CommandFailure(f"Node {name}: {answer.message} ({begun} continues; retry takes its result).")
             if not waiting.again(f"{name}: {said}", 0.2 if answer.reached else 2.0):
                 raise CommandFailure(f"Node {name}: {said} has not ended within {timeout_seconds} s.")
         return self._collected(name, words, step, answer.result, timeout_seconds, ok)

@@ -37,7 +37,7 @@ def wait_healthy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> Non
         said = "; ".join(found)
         if not waiting.again(f"{context.node.name}: {said}", pause_seconds=0.5):
             raise CommandFailure(
-                f"Node {context.node.name} is not well after {seconds} s: {said}. Nothing else was begun. Mend that (kubectl get nodes, "
+                f"Node {context.node.name} is unhealthy after {seconds} s: {said}. Nothing else was started. Mend that (kubectl get nodes, "
                 "journalctl -u kubelet, /var/log/pods on the node), then retry."
             )
 
@@ -65,7 +65,7 @@ def judge(observation: t.Any, node: str, kubelet: str = "", api_server: str = ""
         pod = own.get(component) or {}
         # A component's own answer is nearer than its pod's condition, which may be a minute old.
         if not pod.get("answers", pod.get("ready")):
-            found.append(f"its {component} does not answer that it is well")
+            found.append(f"its {component} does not report that it is healthy")
     found += _etcd(workload["etcd"], node)
     found += _node(next((each for each in workload["nodes"] if each["name"] == node), None), kubelet)
     image = str((own.get("kube-apiserver") or {}).get("image") or "")

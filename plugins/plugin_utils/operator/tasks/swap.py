@@ -67,7 +67,7 @@ def converge(
             return {**result, "changed": changed}
         conflict = str(done["conflict"])
     raise SwapFailure(
-        f"somebody else changed what was to be written, {ATTEMPTS} times in a row: {conflict}. Find out who writes there all the time."
+        f"another client changed what was to be written, {ATTEMPTS} times in a row: {conflict}. Find out who writes there all the time."
     )
 
 

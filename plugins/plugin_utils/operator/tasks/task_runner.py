@@ -80,7 +80,7 @@ class TaskRunner:
         broken = [name for name, code in codes.items() if code not in (0, LOST_LOCK)]
         if broken:
             raise ControlPlaneFailure(
-                f"the process that ran {', '.join(broken)} ended unexpectedly. What it began on its node goes on there; run this again, "
+                f"the process that ran {', '.join(broken)} ended unexpectedly. What it started on its node continues there; run this again, "
                 "which takes its result."
             )
         return ran

@@ -89,7 +89,7 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
         raise RefusedAction(PATH, None, "no API server of the cluster answers, and an upgrade needs one", fix)
     if not cluster.kubernetes_version:
         fix = "Look at the kube-apiserver pods in kube-system: their images must have a version as their tag."
-        raise RefusedAction(PATH, None, "no API server tells its version", fix)
+        raise RefusedAction(PATH, None, "no API server reports its version", fix)
     configured = _require_configuration(target, cluster)
     _require_versions(target, cluster)
     if spec.get("etcdUpgrade") is not False:
@@ -316,7 +316,7 @@ def _require_ready(target: Version, selected: Sequence[NodeFacts]) -> None:
     for node in selected:
         begun = _begun(node, target) if node.control_plane else False
         if not node.ready and not begun:
-            rule = f"Node {node.name} is not Ready, and its upgrade could not be told from its trouble"
+            rule = f"Node {node.name} is not Ready, and its upgrade could not be distinguished from its trouble"
             fix = "Make it Ready, or leave it out with a nodeSelector."
             raise RefusedAction(PATH, None, rule, fix)
 

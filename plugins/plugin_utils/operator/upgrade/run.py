@@ -197,7 +197,7 @@ def kubectl_drain(context: TaskContext, parameters: Parameters) -> None:
     if state == "TimedOut":
         raise CommandFailure(
             f"Node {name} was not drained in time: {said}. It is cordoned and stays so; nothing else was done. Free what holds it "
-            "(kubectl get pdb -A), then retry; or skip, which goes on without; or abort, and kubectl uncordon it."
+            "(kubectl get pdb -A), then retry; or skip, which continues without; or abort, and kubectl uncordon it."
         )
     context.note(said)
 

@@ -340,4 +340,4 @@ def _token_of(configuration: t.Any) -> str:
 
 
 def _no_password() -> str:
-    raise ValueError("the key is encrypted with a passphrase, which nobody can give here")
+    raise ValueError("the key is encrypted with a passphrase, which can't be given here")

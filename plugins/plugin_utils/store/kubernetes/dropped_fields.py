@@ -27,7 +27,7 @@ def refuse_loss(kind_ref: base.KindRef, host: str, sent: t.Any, stored: t.Any, p
         raise FieldDropped(
             f"the store's Kubernetes API dropped {missing} of a {kind_ref[1]}",
             host,
-            "its CustomResourceDefinition doesn't know the field: it is another release's, or somebody has changed it. What a run wants and "
+            "its CustomResourceDefinition doesn't know the field: it is another release's, or it was changed. What a run wants and "
             "what it finds would never be the same",
             "The rest of the object was stored. Run the playbook kubeadm.control_plane.install of this release, then run this again.",
         )

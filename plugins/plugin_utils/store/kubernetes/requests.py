@@ -175,12 +175,12 @@ class KubernetesApi:
         return Answer(reply.status, document if isinstance(document, dict) else {})
 
     def _unavailable(self, verb: str, path: str, why: str) -> ApiUnavailable:
-        what, fix = "did not answer", "Run again when the API answers: a run reads everything anew."
+        what, fix = "did not answer", "Run again when the API answers: a run reads everything again."
         if any(each in why for each in _NOT_VERIFIED):
             what, fix = (
                 "has a certificate that is not accepted",
                 "Give the authority that issued it (certificate-authority-data of the kubeconfig, or store.ca_cert), or ask under a name that "
-                "it is for (tls-server-name of the kubeconfig). Then run again: a run reads everything anew.",
+                "it is for (tls-server-name of the kubeconfig). Then run again: a run reads everything again.",
             )
         elif any(each in why for each in _NO_TLS):
             what, fix = (
@@ -224,13 +224,13 @@ def refusal(host: str, verb: str, path: str, answer: Answer, credentials: str = 
             ),
         )
         if _NOBODY in words:
-            why = f"the request had no credentials that the API server knows, and nobody may {verb} there. {words}"
+            why = f"the request had no credentials that the API server knows, and no user without them may {verb} there. {words}"
             fix = "Give credentials: the user of the kubeconfig's context has none, or its client certificate is another authority's."
         elif _IN_DELETION in words:
             why, fix = (
                 words,
                 (
-                    "Nobody can make anything there any more, nor keep it: the Secrets with the cluster's keys and what is known of its machines go with the "
+                    "Nothing can be created there any more, nor kept: the Secrets with the cluster's keys and what is known of its machines go with the "
                     "namespace. The machines run on. Bring the objects back from a backup into another namespace or API, or delete the machines yourself and "
                     "take the finalizers off the objects that are left (docs/store.md)."
                 ),

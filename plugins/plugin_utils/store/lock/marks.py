@@ -97,7 +97,7 @@ _WORDS: t.Mapping[str, tuple[str, str, str]] = {
     MOVING: (
         "is being moved away from here",
         "a move to {0} has begun and not ended. What is changed here now could be lost there",
-        "This run changed nothing. Run kubeadm.control_plane.move again as it was begun, which goes on where it was; or take it back with "
+        "This run changed nothing. Run kubeadm.control_plane.move again as it was started, which continues where it was; or take it back with "
         "-e control_plane_move_undo=true.",
     ),
     ARRIVING: (

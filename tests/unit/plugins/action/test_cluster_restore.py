@@ -125,7 +125,7 @@ def test_a_run_that_broke_off_is_gone_on_with_by_the_same_consent(world: World) 
     world.fails = ""
     # Another choice can't slip in between.
     other = world.run(consent="prod:everythingAfterRevision:80:etcdOf:a,c")["msg"]
-    assert "was begun and has not ended" in other and CONSENT in other
+    assert "was started and has not finished" in other and CONSENT in other
     assert not world.run(consent=CONSENT).get("failed")
     assert world.marked() == ["b", "c"]
 

@@ -70,7 +70,7 @@ def test_a_host_that_answers_as_somebody_else(hand: HandMade) -> None:
     hand.changes["host-2"] = lambda answer: answer["observation"]["machine"].update(
         machineID="f" * 32, hostname="web-7"
     )
-    assert "host-2: it answers as somebody else" in refused(hand)["WrongHost"]
+    assert "host-2: it answers as another machine" in refused(hand)["WrongHost"]
 
 
 def test_two_names_of_one_machine(hand: HandMade) -> None:

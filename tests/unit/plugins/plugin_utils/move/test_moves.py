@@ -122,7 +122,7 @@ def test_a_removal_goes_on_where_the_cluster_is(
     before = everything(opened(files))
     said = move(files, other, check=True)
     first, last = (f"Machine {names[each]}" for each in order)
-    assert said["changes"][-1] == f"go on there with the deletion of {first}, {last}"
+    assert said["changes"][-1] == f"continue there with the deletion of {first}, {last}"
     said = move(files, other)
     assert not said.get("failed"), said
     assert moves.marked(opened(other)) == [names[0], names[2]] and missing(opened(other), before) == []

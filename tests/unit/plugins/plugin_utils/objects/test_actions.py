@@ -162,7 +162,7 @@ def test_a_group_must_say_which_nodes() -> None:
 def test_two_commands_without_a_list_have_no_order() -> None:
     template = {"spec": {"pass": {}, "fail": {}}}
     [(path, rule)] = problems(document("TaskGroup", "g", {"nodeSelector": {}, "template": template}))
-    assert path == "spec.template.spec" and "whose order nobody can tell" in rule
+    assert path == "spec.template.spec" and "whose order is unknown" in rule
 
 
 def test_names_of_groups_are_told_apart() -> None:

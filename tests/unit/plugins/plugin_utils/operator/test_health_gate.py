@@ -91,10 +91,10 @@ def test_all_is_well() -> None:
     ("change", "words"),
     [
         (lambda seen: seen["api"].update(answers=False, message="refused"), "its API server does not answer (refused)"),
-        (lambda seen: seen["api"].update(ready=False), "its kube-apiserver does not answer that it is well"),
+        (lambda seen: seen["api"].update(ready=False), "its kube-apiserver does not report that it is healthy"),
         (
             lambda seen: seen["machine"]["componentHealth"].update({"kube-scheduler": False}),
-            "its kube-scheduler does not answer that it is well",
+            "its kube-scheduler does not report that it is healthy",
         ),
         (
             lambda seen: seen["etcd"]["statuses"][IDS[1]].update(healthy=False, message="it knows of no leader"),

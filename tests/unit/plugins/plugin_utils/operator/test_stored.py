@@ -180,7 +180,7 @@ def test_a_pause_also_holds_a_half_run_task_and_says_so(walk: Make) -> None:
     one.say("first", paused=True)
     execution, step = one.look()
     assert step.kind == flow.PAUSED and step.tasks == ("first-01-a-cp-a",)
-    assert "first-01-a-cp-a had begun and will be gone on with" in action_text.ending(execution, step, "prod")
+    assert "first-01-a-cp-a was started and will be resumed" in action_text.ending(execution, step, "prod")
 
 
 def test_controlled_stops_before_each_task_and_keeps_its_stop_from_the_users_pause(walk: Make) -> None:

@@ -84,7 +84,7 @@ def test_the_machine_is_given_up_once_the_recovery_was_begun_and_noted_at_its_en
     ]
     assert all((call["member_id"], call["fencing"]) == ("00000000000000aa", 7) for _name, call in world.calls)
     assert world.states == ["Running", "Failed", "Failed", "Failed"]
-    assert "went on without it" in world.lost()["status"]["bootstrap"]["message"]
+    assert "continued without it" in world.lost()["status"]["bootstrap"]["message"]
     assert result["snapshot"]["path"] == "/kept/snapshot.db" and "/kept/etcd-data" in world.said[-1]
 
 
@@ -120,7 +120,7 @@ def test_a_machine_that_stops_answering_may_go_on_and_that_is_said(tmp_path: Pat
 
 def test_the_wait_is_bounded(tmp_path: Path) -> None:
     world = World(tmp_path, "Running", RUNNING)
-    with pytest.raises(ControlPlaneFailure, match=r"did not end within 0 s and goes on there \(now: copy\)"):
+    with pytest.raises(ControlPlaneFailure, match=r"did not end within 0 s and continues there \(now: copy\)"):
         world.recover(timeout=0)
 
 

@@ -112,7 +112,7 @@ def test_a_deleted_machine_is_no_machine_prepared_ahead(cluster: Cluster, earlie
     assert objects.prepared_machines() == [] and machine_objects.stale_prepared(objects) == []
     changes = deleted_machines.restore(objects)
     assert changes == [
-        "make Machine default/m2 anew, which was deleted from the store, to remove it safely",
+        "make Machine default/m2 again, which was deleted from the store, to remove it safely",
         "mark Machine default/m2 for deletion",
     ]
     for found in (objects, cluster.objects()):
@@ -210,7 +210,7 @@ def test_a_machine_without_its_infrastructure_machine_stays(cluster: Cluster) ->
     """It is made anew from the Machine, with nothing that would cause a rollout; the removal works on it."""
     cluster.lose("m2", INFRASTRUCTURE)
     changes = deleted_machines.restore(cluster.objects())
-    assert changes == ["make NspawnMachine default/m2 anew, which was deleted from the store"]
+    assert changes == ["make NspawnMachine default/m2 again, which was deleted from the store"]
     found = cluster.objects()
     made = found.infrastructure_machines["m2"]
     assert made["status"]["initialization"] == {"provisioned": True} and made["status"]["addresses"] == ADDRESSES
@@ -257,7 +257,7 @@ def test_where_the_whole_cluster_goes_its_machines_can(cluster: Cluster) -> None
         cluster.lose("m2", kind)
     cluster.lose("m3", MACHINE)
     assert deleted_machines.restore(cluster.objects()) == [
-        "make NspawnMachine default/m2 anew, which was deleted from the store"
+        "make NspawnMachine default/m2 again, which was deleted from the store"
     ]
     found = cluster.objects()
     assert dict(found.reach("m2").connection) == CONNECTION and found.machine("m3") is None
