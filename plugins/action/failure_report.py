@@ -28,7 +28,8 @@ SAFETY = {
         "the next run finds it and never starts it twice."
     ),
     "restore": (
-        "Data that was moved aside is kept. What was started on the machine continues there, or was put back as it was; run restore again with the same consent."
+        "Data that was moved aside is kept. What was started on the machine continues there, or was put back as it was; "
+        "run restore again with the same consent."
     ),
     "remove": "A member leaves etcd only after the quorum check in the same call; the remaining machines were not changed.",
     "deleteMachines": "The cluster is being deleted; what is left of it is found and deleted by the next run.",

@@ -32,7 +32,7 @@ options:
     type: int
     default: 3
   interval:
-    description: Seconds from the beginning of one look to that of the next.
+    description: Seconds from the start of one observation to that of the next.
     type: float
     default: 2.5
 """

@@ -19,7 +19,7 @@ options:
     description:
       - Where the clusters' objects are kept.
       - For the type C(kubernetes) the options from O(store.kubeconfig) on are those of the collection kubernetes.core, and so are the environment variables
-        (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that stand in for what isn't given. Without any of them the default kubeconfig
+        (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that replace what isn't given. Without any of them the default kubeconfig
         is used.
     type: dict
     required: true
@@ -97,7 +97,7 @@ options:
         version_added: 0.9.0
         suboptions:
           proxy_basic_auth:
-            description: Name and password for the proxy, with a colon between them. They may stand in the URL of O(store.proxy) as well.
+            description: Name and password for the proxy, with a colon between them. They may be in the URL of O(store.proxy) as well.
             type: str
           basic_auth:
             description: Name and password of an C(Authorization) header for the proxy, with a colon between them.

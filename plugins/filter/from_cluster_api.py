@@ -13,7 +13,7 @@ author: kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Converts objects of Cluster API C(v1alpha3), C(v1alpha4), C(v1beta1) and C(v1beta2) to the form this collection keeps, which is
     C(v1beta2). Metadata and status are converted with them.
-  - What the annotation C(cluster.x-k8s.io/conversion-data) keeps of a newer version is put back where nobody has changed the older object.
+  - What the annotation C(cluster.x-k8s.io/conversion-data) keeps of a newer version is put back where the older object has not been changed since.
   - Nothing is defaulted. Everything that is wrong is reported at once, with its path and, for text, its line.
 positional: _input
 options:

@@ -28,7 +28,7 @@ description:
   - It only reads. The desired state is the manifest; an inventory is never its source. One cluster that can't be read keeps no other from becoming a host.
   - A manifest file that can't be read as one still gives a host, named after it, so that playbooks end with its errors rather than without a cluster.
   - For a store of the type C(kubernetes) the options from O(store.kubeconfig) on are those of the collection kubernetes.core, and so are the environment
-    variables (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that stand in for what isn't given. What is given here becomes part
+    variables (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that replace what isn't given. What is given here becomes part
     of the hosts' variables, as C(ansible-inventory) shows them; a token or a password is better given in the environment.
   - The hosts of clusters have the variables C(control_plane_cluster), C(control_plane_namespace) and C(control_plane_labels), of which O(keyed_groups),
     O(groups) and O(compose) make groups and variables. C(control_plane_labels) are those of the manifest, else of the stored Cluster.
@@ -152,7 +152,7 @@ options:
         version_added: 0.9.0
         suboptions:
           proxy_basic_auth:
-            description: Name and password for the proxy, with a colon between them. They may stand in the URL of O(store.proxy) as well.
+            description: Name and password for the proxy, with a colon between them. They may be in the URL of O(store.proxy) as well.
             type: str
           basic_auth:
             description: Name and password of an C(Authorization) header for the proxy, with a colon between them.

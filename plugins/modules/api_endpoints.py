@@ -70,7 +70,7 @@ msg:
   returned: success
   type: str
 cluster_info_server:
-  description: The server that cluster-info names now; null where there is no cluster-info of kubeadm's, or it was not to be looked at.
+  description: The server that cluster-info names now; null where there is no cluster-info of kubeadm's, or it was not to be read.
   returned: success
   type: str
   sample: https://api.prod.example.org:6443

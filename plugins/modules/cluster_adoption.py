@@ -19,8 +19,8 @@ description:
   - The hosts are inventory hosts, and are reached by their names from then on, with whatever variables they have there. They become
     machines of the provider C(machine_inventory).
   - Nothing on the hosts is changed but for one small file that says whose they are now.
-  - Everything that speaks against it is told at once, each with a stable name, and nothing is written then - a host that can't
-    be reached or answers as somebody else, hosts of different clusters, control plane Nodes that are none of the hosts, versions more
+  - All reasons to refuse it are reported at once, each with a stable name, and nothing is written then - a host that can't
+    be reached or answers as another machine, hosts of different clusters, control plane Nodes that are none of the hosts, versions more
     than one minor version apart, Machine objects of Cluster API, a missing control plane endpoint, a manifest that contradicts what runs.
   - Private keys go from the hosts to the store (files of mode 0600, encrypted where the store is) and nowhere else. They travel
     sealed, so that not even C(-vvv) shows them.
@@ -94,7 +94,7 @@ changes:
   type: list
   elements: str
 notes:
-  description: What a person should know - flags edited by hand, hosts that were left out, what machines made anew would not have.
+  description: What a user should know - flags edited by hand, hosts that were left out, what new machines would not have.
   returned: success
   type: list
   elements: str

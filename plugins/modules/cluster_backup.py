@@ -82,7 +82,7 @@ backup:
   returned: where O(directory) is given, not in check mode
   type: str
 revision:
-  description: The revision of the snapshot; null where no tool looked at it.
+  description: The revision of the snapshot; null where no tool read it.
   returned: success, not in check mode
   type: int
 taken_at:

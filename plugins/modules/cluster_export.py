@@ -17,7 +17,7 @@ description:
   - Brings the copy that O(store.export) names to what the Kubernetes API has of a cluster now, as a store of type V(file) whose Secrets are encrypted with the
     run's vault password. Where the option isn't given, nothing is done.
   - It is for clusters that keep their own objects - while such a cluster's API is down, the copy is the store that it is restored with.
-  - A copy that somebody has worked with since is left as it is, and the call fails.
+  - A copy that has been worked with since is left as it is, and the call fails.
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

@@ -14,12 +14,12 @@ version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Looks at every machine of the control plane for what there is to restore from - the data of an etcd that survived, snapshots kept on machines, backups
+  - Searches every machine of the control plane for what there is to restore from - the data of an etcd that survived, snapshots kept on machines, backups
     on the controller - and takes what goes furthest, or what O(snapshot) names. It is verified first - whole, and of this cluster.
   - Without the right O(consent) it ends there, says what would be lost and what to type.
   - With it, every other machine that can be reached is stopped and its etcd data moved aside, etcd is restored on one machine with
     M(kubeadm.control_plane.etcd_restore), and the others are marked, so that C(reconcile) removes and replaces them.
-  - A run that was killed is gone on with by the next one with the same consent. A restore that was done is not done again by the same consent.
+  - A run that was killed is resumed by the next one with the same consent. A restore that was done is not done again by the same consent.
 options:
   directory:
     description: The folder of backups on the controller, as in M(kubeadm.control_plane.cluster_backup).
@@ -71,7 +71,7 @@ EXAMPLES = r"""
     directory: /srv/backups
   check_mode: true
 
-- name: Go on with what is left
+- name: Continue with what is left
   kubeadm.control_plane.cluster_restore:
     cluster: prod
     store:

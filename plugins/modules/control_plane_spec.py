@@ -120,7 +120,7 @@ patch:
   returned: when the manifest lies in a work tree and does not have the value yet
   type: str
 msg:
-  description: What was done, and what to do next.
+  description: What was done, and what to type next.
   returned: success
   type: str
 """

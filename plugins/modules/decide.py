@@ -32,7 +32,7 @@ options:
     default: true
     version_added: 0.10.0
   step_limit:
-    description: After how many steps a run stops although it is not done, so that a fault can't make it go on for ever.
+    description: After how many steps a run stops although it is not done, so that a fault can't make it run for ever.
     type: int
     default: 60
   manifests:
@@ -68,9 +68,9 @@ options:
     version_added: 0.2.0
   consent:
     description:
-      - What a person consents to losing, each as C(action:what is lost). C(recoverSingleVoter:MACHINE) lets etcd go on alone where the second of two voters was
-        lost with that machine. C(initialize:NAMESPACE/CLUSTER:afterDeletionOf:UID) has a new control plane made where the KubeadmControlPlane was deleted and
-        the Cluster stays. C(giveUpBootstrap:MACHINE) says that a machine is off on which kubeadm was started and nobody saw its end. A run
+      - What the user consents to losing, each as C(action:what is lost). C(recoverSingleVoter:MACHINE) lets etcd continue alone where the second of two voters
+        was lost with that machine. C(initialize:NAMESPACE/CLUSTER:afterDeletionOf:UID) has a new control plane made where the KubeadmControlPlane was deleted and
+        the Cluster stays. C(giveUpBootstrap:MACHINE) says that a machine is off on which kubeadm was started and whose end was not observed. A run
         that is blocked for want of one says which.
     type: list
     elements: str

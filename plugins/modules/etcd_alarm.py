@@ -41,7 +41,7 @@ options:
     description:
       - With O(state=disarmed) and O(alarm=NOSPACE), whether etcd forgets first what was overwritten or deleted, where the alarm is raised. That frees what a
         defragmentation then gives back. kube-apiserver compacts every five minutes by itself, but not while the alarm is raised, as its compaction begins
-        with a write. Clients that watch from an older revision list anew, as after each of kube-apiserver's own.
+        with a write. Clients that watch from an older revision list again, as after each of kube-apiserver's own.
     type: bool
     default: false
     version_added: 0.5.0

@@ -16,7 +16,7 @@ author:
 description:
   - With two voters etcd needs both for every write. Where one of them is lost for good, it can't even be removed. This makes the member on this
     node the only one, with its data, by starting it once with C(--force-new-cluster).
-  - It is refused unless, in the same call, the member on this node lists itself and the voter O(member_id) and nobody else, knows no leader, and
+  - It is refused unless, in the same call, the member on this node lists itself and the voter O(member_id) and no other member, knows no leader, and
     nothing listens at the addresses of the other, each of O(looks) times. It never does anything to a cluster of three.
   - etcd is stopped first. Then its data is copied, and a snapshot is made of that copy, before anything of the data is changed. Both are kept below
     C(/var/lib/kubeadm-control-plane/recover-single-voter), readable by root alone. It is refused where the disk has no room for them.
@@ -24,7 +24,7 @@ description:
     way, it is put back. Then etcd must work without the flag, and the API server is waited for; the kubelet may be restarted, so that it starts them
     without delay.
   - This runs as one transient systemd unit C(kubeadm-control-plane-recover-<member>), which outlives this call and its caller. A later call finds it, waits for
-    it and takes its result; one that was interrupted, by a boot of the machine say, is gone on with.
+    it and takes its result; one that was interrupted, by a boot of the machine say, is resumed.
   - What is lost is the other machine, and nothing that was committed, as long as this member held everything. That is so for the first member of a
     cluster whose second one was just added. Where both worked for a while and the other led etcd, writes of its last moment (one heartbeat, 100 ms by default)
     may be lost.
@@ -39,11 +39,11 @@ options:
     default: ""
   wait:
     description:
-      - Seconds to wait for the end within this call. When they are over and it goes on, RV(state) is V(Running), which is no failure.
+      - Seconds to wait for the end within this call. When they are over and it continues, RV(state) is V(Running), which is no failure.
     type: int
     default: 600
   settle:
-    description: Take note of a success, after which M(kubeadm.control_plane.node_observe) tells of no recovery any more.
+    description: Take note of a success, after which M(kubeadm.control_plane.node_observe) reports no recovery any more.
     type: bool
     default: true
   looks:
@@ -51,7 +51,7 @@ options:
     type: int
     default: 3
   interval:
-    description: Seconds from the beginning of one look to that of the next.
+    description: Seconds from the start of one observation to that of the next.
     type: float
     default: 2.5
 extends_documentation_fragment:
@@ -81,7 +81,7 @@ EXAMPLES = r"""
   become: true
   check_mode: true
 
-- name: Go on without the machine that was lost while it joined
+- name: Continue without the machine that was lost while it joined
   kubeadm.control_plane.etcd_recover_single_voter:
     member_id: 8e9e05c52164694d
   become: true
@@ -97,7 +97,7 @@ stage:
   returned: always, unless refused
   type: str
 message:
-  description: Why it failed, or what is not well although it succeeded.
+  description: Why it failed, or what is unhealthy although it succeeded.
   returned: always, unless refused
   type: str
 memberID:

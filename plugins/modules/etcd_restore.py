@@ -48,7 +48,7 @@ options:
     type: int
     default: 900
   settle:
-    description: Whether a success is taken note of, after which a call with the same snapshot begins anew.
+    description: Whether a success is taken note of, after which a call with the same snapshot starts again.
     type: bool
     default: true
 extends_documentation_fragment:
@@ -79,7 +79,7 @@ EXAMPLES = r"""
   become: true
   check_mode: true
 
-- name: Go on with what this machine's etcd has, after the others were lost
+- name: Continue with what this machine's etcd has, after the others were lost
   kubeadm.control_plane.etcd_restore:
     revision: 48790
   become: true

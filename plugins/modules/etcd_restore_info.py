@@ -39,7 +39,7 @@ etcd:
   returned: success
   type: dict
 data:
-  description: The C(revision) of this machine's own data, or the C(message) that says why it can't be told.
+  description: The C(revision) of this machine's own data, or the C(message) that says why it is unknown.
   returned: success
   type: dict
 snapshots:

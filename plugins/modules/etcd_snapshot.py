@@ -44,8 +44,8 @@ options:
     default: restore
   max_age:
     description:
-      - A snapshot of the same O(name) and the same etcd cluster that is not older than so many seconds is taken instead of
-        a new one, after its hash was looked at again. With V(0), a new one is always taken.
+      - A snapshot of the same O(name) and the same etcd cluster that is not older than this number of seconds is taken instead of
+        a new one, after its hash was checked again. With V(0), a new one is always taken.
     type: int
     default: 0
   purpose:
@@ -70,7 +70,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - Every refusal is the same as without check mode. A snapshot that would do (O(max_age)) is not looked for.
+      - Every refusal is the same as without check mode. A snapshot that would do (O(max_age)) is not searched for.
   diff_mode:
     support: full
   idempotent:
@@ -132,7 +132,7 @@ verify_note:
   returned: success, not in check mode
   type: str
 revision:
-  description: The revision of the snapshot; null where no tool looked at it.
+  description: The revision of the snapshot; null where no tool read it.
   returned: success, not in check mode
   type: int
 cluster_id:

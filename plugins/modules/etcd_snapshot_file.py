@@ -40,7 +40,7 @@ options:
     type: str
     default: ""
   transport_key:
-    description: The key that pieces are sealed with, 64 hexadecimal digits, made anew by the caller for each transfer.
+    description: The key that pieces are sealed with, 64 hexadecimal digits, made by the caller for each transfer.
     type: str
     required: true
 extends_documentation_fragment:

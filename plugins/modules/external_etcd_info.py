@@ -95,7 +95,7 @@ etcd:
       type: str
       returned: success
 key_count:
-  description: How many keys are below O(prefix); null where that can't be told.
+  description: How many keys are below O(prefix); null where that is unknown.
   returned: success
   type: int
 """

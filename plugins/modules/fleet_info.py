@@ -15,14 +15,14 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Fails where the play has no cluster, no host of the group C(control_planes).
-  - Of several clusters it tells those in which a playbook would find nothing to do, in as many processes as Ansible has C(forks). No lock is
+  - Of several clusters it returns those in which a playbook would find nothing to do, in as many processes as Ansible has C(forks). No lock is
     taken, each cluster is asked at one machine, and nothing is written but when its API answered last.
-  - Whatever can't be told so is not among them. A cluster that another run works on, that a killed run left, that has a mark, whose store keeps a copy of its
-    objects (its option C(export)), or for which a file is to be written or followed, is looked at by the playbook itself.
+  - Whatever can't be decided so is not among them. A cluster that another run works on, that a killed run left, that has a mark, whose store keeps a copy of
+    its objects (its option C(export)), or for which a file is to be written or followed, is observed by the playbook itself.
   - The playbooks of this collection begin with it; a role needs none of it.
 options:
   playbook:
-    description: The playbook that the clusters are looked at for. Without it none is looked at.
+    description: The playbook that the clusters are observed for. Without it none is observed.
     type: str
     default: ""
     choices: ["", reconcile, plan, status, health_check]

@@ -18,7 +18,7 @@ description:
     cluster, and then writes whose it is to C(/var/lib/kubeadm-control-plane/claim.json), under the host's own lock, so that no two
     clusters, in whatever stores, ever take the same host.
   - Checked are root, the machine-id, the versions of kubeadm and kubelet, kubectl, the programs and kernel settings that kubeadm insists on, the container
-    runtime's socket, swap, the ports, the clock, an address, the claim of somebody else, and what any cluster left. Everything that is missing is said at once.
+    runtime's socket, swap, the ports, the clock, an address, another cluster's claim, and what any cluster left. Everything that is missing is said at once.
   - With O(state=absent), undoes what kubeadm made, as M(kubeadm.control_plane.node_bootstrap) with C(state=absent) does, and
     gives the claim up, in one call. A host that carries something else than what was claimed is refused.
   - A claim of the same O(id) that is already there, and a host that was released already, are left as they are.
@@ -29,7 +29,7 @@ options:
     choices: [present, absent]
     default: present
   id:
-    description: The claim's own identity, any text that nobody else has. With O(state=absent), left out for a host that was never claimed.
+    description: The claim's own identity, any text that no other claim has. With O(state=absent), left out for a host that was never claimed.
     type: str
     default: ""
   cluster:
@@ -89,7 +89,7 @@ options:
     description:
       - What the images of the static pods are. With O(state=present), a host is refused that has one of kubeadm's images not and can't pull it, by the
         check V(ImagePull). Where O(ignore_checks) has V(ImagePull), that holds for the static pods' images alone.
-      - Without it, images are not looked at.
+      - Without it, images are not checked.
     version_added: 0.5.0
     type: dict
     suboptions:
@@ -125,7 +125,7 @@ options:
     type: str
     default: ""
   released_before:
-    description: With O(state=absent), an earlier call began this release; a host that somebody else has claimed since is none of ours any more.
+    description: With O(state=absent), an earlier call began this release; a host that another cluster has claimed since is none of ours any more.
     type: bool
     default: false
   whole_cluster:

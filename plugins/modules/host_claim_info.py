@@ -14,7 +14,7 @@ version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Reads the host's claim (see M(kubeadm.control_plane.host_claim)) and looks for what kubeadm made on the host.
+  - Reads the host's claim (see M(kubeadm.control_plane.host_claim)) and searches for what kubeadm made on the host.
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._attributes
@@ -32,7 +32,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 claim:
-  description: Whose the host is - C(id), C(cluster), C(namespace), C(machine), C(machineID) and C(claimedAt); null for a host that nobody has claimed.
+  description: Whose the host is - C(id), C(cluster), C(namespace), C(machine), C(machineID) and C(claimedAt); null for a host without a claim.
   returned: success
   type: dict
 machineID:

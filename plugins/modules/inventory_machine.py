@@ -17,7 +17,7 @@ description:
   - The controller's half of the provider C(machine_inventory). With O(state=present), takes the first host by name of the group that
     the InventoryMachine's C(spec.group) names, that its selector takes, that is in O(failure_domain), and that is fit; notes it in the
     store (C(status.claim)), and then claims it on the host itself (see M(kubeadm.control_plane.host_claim)).
-  - A run that was killed goes on with the host that it had chosen. Where no host fits, every host of the group is named with what keeps it
+  - A run that was killed is resumed with the host that it had chosen. Where no host fits, every host of the group is named with what keeps it
     from being used.
   - With O(state=absent), undoes what kubeadm made on the host and releases it. A host that carries something else than what was claimed, by
     its machine-id, its claim or the cluster's CA, is left as it is unless O(consent_wipe) names it.
@@ -50,7 +50,7 @@ options:
     elements: str
     default: []
   consent_forget:
-    description: Hosts that are given up unwiped, because they are lost. Their claim stays on their disk, so that nobody takes them.
+    description: Hosts that are given up unwiped, because they are lost. Their claim stays on their disk, so that no other cluster takes them.
     type: list
     elements: str
     default: []
@@ -91,7 +91,7 @@ machine:
   returned: O(state=present) and success
   type: dict
 msg:
-  description: What was done, or what is wrong and what to do.
+  description: What was done, or what is wrong and the remedy.
   returned: O(state=absent), or failure
   type: str
 """

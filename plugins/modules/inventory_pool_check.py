@@ -80,7 +80,7 @@ fit:
   type: list
   elements: str
 msg:
-  description: Whether what is to be made now can be made, and what to do where it can't.
+  description: Whether what is to be made now can be made, and the remedy where it can't.
   returned: always
   type: str
 """

@@ -13,7 +13,7 @@ version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Tells when each of kubeadm's certificates on this node ends, the kubeconfigs' and the kubelet's included. No API is asked.
+  - Returns when each of kubeadm's certificates on this node ends, the kubeconfigs' and the kubelet's included. No API is asked.
   - With O(state=renewed), gives the kubelet of a control plane node a new client certificate, also where the old one has expired and
     no API server answers. kubeadm issues it with the CA's key of this node; the new key never leaves the node.
   - With O(state=bootstrapped), lets the kubelet of a worker, which has no such key, ask the API for a new one with a bootstrap token.

@@ -18,13 +18,13 @@ description:
     ClusterConfiguration, and before Kubernetes 1.22 its ClusterStatus, in the one form that Cluster API v1beta2 has, and
     writes it in the kubeadm API version that O(kubernetes_version) wants.
   - A field that isn't known is kept. Without a change of the API version, everything that is not to change stays exactly as it was written.
-  - Nothing is written where nothing changes. Where somebody else wrote meanwhile, it is read and worked out again, at most five times.
+  - Nothing is written where nothing changes. Where another client wrote meanwhile, it is read and worked out again, at most five times.
   - Run it on a control plane node, or give O(cluster) and O(store). The node needs Python and C(kubectl) alone.
 options:
   kubernetes_version:
     description:
       - The Kubernetes version. It decides the kubeadm API version that is written; without it that version stays.
-      - Feature gates that kubeadm of this version doesn't know are removed, since kubeadm would refuse the configuration. Each is told in a warning.
+      - Feature gates that kubeadm of this version doesn't know are removed, since kubeadm would refuse the configuration. Each is named in a warning.
       - A C(imageRepository) of C(k8s.gcr.io), which is frozen, becomes C(registry.k8s.io) where kubeadm of this version does the same.
     type: str
   image_repository:

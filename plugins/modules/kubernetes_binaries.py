@@ -41,7 +41,7 @@ options:
     type: str
     default: ""
   path:
-    description: With O(source=files), the folder on the machine that has the programs; C({version}) in it stands for O(version).
+    description: With O(source=files), the folder on the machine that has the programs; C({version}) in it is replaced by O(version).
     type: str
     default: ""
   checksums:

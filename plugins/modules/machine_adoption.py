@@ -17,7 +17,7 @@ description:
   - Takes over Machine objects that carry the labels of a cluster's control plane and have no controller, such as those of a
     control plane that Cluster API managed machine by machine.
   - All machines are taken over, or none. Each must have a KubeadmConfig and a version at most one minor version away from the
-    KubeadmControlPlane's; whether that is so is checked before anything is written. A run that was killed goes on where it stopped.
+    KubeadmControlPlane's; whether that is so is checked before anything is written. A run that was killed continues where it stopped.
   - Where the KubeadmControlPlane gives no C(spec.kubeadmConfigSpec), it is made from the machines' KubeadmConfigs; only its
     C(joinConfiguration), where none of them has more. It holds for as long as the manifest gives none.
   - Secrets that the machines' KubeadmConfigs own, certificates and kubeconfig, are owned by the KubeadmControlPlane afterwards.

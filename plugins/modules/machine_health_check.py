@@ -18,7 +18,7 @@ description:
     C(OwnerRemediated), by which M(kubeadm.control_plane.decide) remediates. It removes nothing and changes nothing in the cluster.
   - A machine is unhealthy when a condition of its Node or of its Machine has had an unhealthy status for the timeout, when its Node was deleted, when it got no
     Node in time, or when a person asks for its remediation with the annotation C(cluster.x-k8s.io/remediate-machine).
-  - What is not known is not unhealthy. While no API server answers, nobody is judged and every mark stays as it is.
+  - What is not known is not unhealthy. While no API server answers, no machine is evaluated and every mark stays as it is.
   - More machines that are not healthy than a MachineHealthCheck allows keep all of them from being marked for remediation by it.
   - The caller holds the cluster's lock (M(kubeadm.control_plane.run)).
 options:
@@ -59,7 +59,7 @@ EXAMPLES = r"""
       path: /srv/clusters/store
   register: health
 
-- name: Call somebody
+- name: Notify the operator
   ansible.builtin.debug:
     msg: "{{ item.machine }}: {{ item.message }}"
   loop: "{{ health.unhealthy }}"
@@ -118,7 +118,7 @@ health_checks:
       description: Its name.
       type: str
     allowed:
-      description: Whether it allows remediation; null where nobody was judged.
+      description: Whether it allows remediation; null where no machine was evaluated.
       type: bool
     message:
       description: Why not.
@@ -130,7 +130,7 @@ health_checks:
       description: How many of them are healthy.
       type: int
     skipped:
-      description: Machines that it selects and that an annotation takes out.
+      description: Machines that it selects and that an annotation excludes.
       type: list
       elements: str
 msg:

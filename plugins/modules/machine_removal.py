@@ -20,7 +20,7 @@ description:
     C(pre-terminate.delete.hook.machine.cluster.x-k8s.io) must be gone, an etcd snapshot is taken and verified on a machine that
     stays, and the member is removed by its ID, with the quorum check in the same call.
   - Where the drain took a minute or more the call ends before the snapshot, with RV(ready=false), as the other machines may be others
-    than those that were decided on. Decide anew and call it again; the Node is not drained again.
+    than those that were decided on. Decide again and call it again; the Node is not drained again.
   - With O(infrastructure_deleted=true), deletes the Node and then the machine's objects.
   - Everything is done through other machines of the control plane, never through the one that goes. Where the whole cluster is
     being deleted, or the machine never carried the control plane and no other does, only the objects are deleted. The only machine
@@ -33,7 +33,7 @@ options:
   member_id:
     description:
       - The ID of the machine's etcd member, as the decision names it. Nothing is done to etcd when it is left out.
-      - Without O(name), the member of no machine, which is taken out alone.
+      - Without O(name), the member of no machine, which is removed alone.
     type: str
   node:
     description: The name of a Node that belongs to no machine. The Node object alone is deleted.
@@ -61,7 +61,7 @@ attributes:
   check_mode:
     support: partial
     details:
-      - Check mode says that something would change and looks no further.
+      - Check mode says that something would change and checks no further.
   diff_mode:
     support: none
   idempotent:

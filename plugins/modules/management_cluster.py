@@ -17,8 +17,8 @@ description:
   - Installs what a store of type C(kubernetes) needs in an API server. These are the CustomResourceDefinitions of all kinds, the ClusterRoles that add them to
     Kubernetes' roles C(view), C(edit) and C(admin) and to Cluster API's manager, and, in each namespace with clusters, a Role with what a run needs
     and nothing else.
-  - Looks at everything before it writes anything. An API server in which Cluster API's own controllers manage these kinds is recognised and refused, and so
-    are definitions of a newer release of this collection, definitions of somebody else, and objects kept in a version that this release doesn't serve.
+  - Checks everything before it writes anything. An API server in which Cluster API's own controllers manage these kinds is recognised and refused, and so
+    are definitions of a newer release of this collection, definitions of other software, and objects kept in a version that this release doesn't serve.
   - Needs credentials that may write these objects, a cluster's administrator's as a rule. Runs themselves need the Role only.
   - The store's type has to be C(kubernetes); its path plays no part here.
   - Removes nothing. Deleting a definition would delete every object of its kind.

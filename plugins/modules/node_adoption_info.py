@@ -82,7 +82,7 @@ adoption:
       type: dict
       returned: success
     claim:
-      description: Whose the host is, as M(kubeadm.control_plane.host_claim) returns it; null where nobody has claimed it.
+      description: Whose the host is, as M(kubeadm.control_plane.host_claim) returns it; null where it has no claim.
       type: dict
       returned: success
     missing:

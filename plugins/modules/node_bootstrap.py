@@ -20,7 +20,7 @@ description:
     started, whatever O(data) says.
   - A machine that carries another cluster or another bootstrap is refused and left as it is, and so is one whose
     kubeadm is of another version than the data is for.
-  - Right before kubeadm is run, after the commands before it, the disks are looked at. With less than 256 MiB free for C(/var/lib/etcd), C(/var/lib/kubelet)
+  - Right before kubeadm is run, after the commands before it, the disks are checked. With less than 256 MiB free for C(/var/lib/etcd), C(/var/lib/kubelet)
     or the container runtime's images, kubeadm is not run. It would add the machine's etcd member first, and an etcd without room never starts.
   - Where it fails, the machine is left for diagnosis - the output is in
     C(/var/lib/kubeadm-control-plane/bootstrap/output). Where it succeeds, kubeadm's configuration with its token,
@@ -42,7 +42,7 @@ options:
     type: str
   data:
     description:
-      - What to do. Without it, only the attempt named by O(step) is looked for, and RV(state) is V(Absent) where
+      - What to do. Without it, only the attempt named by O(step) is searched for, and RV(state) is V(Absent) where
         there is none.
       - Nothing of it is logged.
     type: dict
@@ -93,8 +93,8 @@ options:
         default: []
       images:
         description:
-          - What the static pods' images are. They are looked for before kubeadm is started, and pulled where they are missing; where that can't be done
-            the bootstrap ends with their names, before a join has added anything to etcd. That holds also where kubeadm is told to ignore C(ImagePull).
+          - What the static pods' images are. They are checked before kubeadm is started, and pulled where they are missing; where that can't be done
+            the bootstrap ends with their names, before a join has added anything to etcd. That holds also where kubeadm has to ignore C(ImagePull).
           - Without it, that is left to kubeadm.
         version_added: 0.5.0
         type: dict
@@ -145,7 +145,7 @@ options:
         required: true
   wait:
     description:
-      - Seconds to wait for the end within this call. When they are over and it goes on, RV(state) is V(Running),
+      - Seconds to wait for the end within this call. When they are over and it continues, RV(state) is V(Running),
         which is no failure.
     type: int
     default: 900
@@ -240,7 +240,7 @@ message:
   returned: O(state=present), unless refused
   type: str
 output:
-  description: The end of the output of the commands and of kubeadm, at most 16 KiB, with secrets taken out.
+  description: The end of the output of the commands and of kubeadm, at most 16 KiB, without secrets.
   returned: O(state=present), unless refused
   type: str
 dataMatches:

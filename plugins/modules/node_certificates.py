@@ -87,7 +87,7 @@ options:
     type: str
     default: /etc/kubernetes/pki
   servers:
-    description: The servers whose certificate is to be looked at.
+    description: The servers whose certificate is to be read.
     type: list
     elements: str
     choices: [kube-apiserver, etcd]
@@ -118,7 +118,7 @@ options:
   front_proxy:
     description:
       - A certificate of a front proxy, with which every API server behind this one (APIService) is asked, beside the one that the node
-        has. An API server that reads whom it trusts only when it starts is told by it.
+        has. An API server that reads whom it trusts only when it starts is recognised by it.
     type: dict
     suboptions:
       certificate:

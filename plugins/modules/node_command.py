@@ -27,7 +27,7 @@ options:
   argv:
     description:
       - The program and its arguments. They must hold nothing secret, for the process list shows them.
-      - Without it, only tells how far the program of that name is.
+      - Without it, only returns how far the program of that name is.
     type: list
     elements: str
     default: []

@@ -28,7 +28,7 @@ description:
 options:
   step:
     description:
-      - Names the work. What has succeeded under this name is not done again; what was rolled back, and told to a caller, is tried anew.
+      - Names the work. What has succeeded under this name is not done again; what was rolled back, and reported to a caller, is tried again.
     type: str
     required: true
   work:
@@ -44,7 +44,7 @@ options:
     description: The new ClusterConfiguration, a document in an API version that this node's kubeadm reads. Needed with O(work=control_plane).
     type: json
   previous:
-    description: The ClusterConfiguration until now, from which changes by hand are told. Needed with O(work=control_plane).
+    description: The ClusterConfiguration until now, by which changes by hand are recognised. Needed with O(work=control_plane).
     type: json
   components:
     description: The static pods that may change; those that don't differ are left alone.
@@ -76,7 +76,7 @@ options:
     description: The folder on this node with the user's patches for kubeadm, as given at init or join.
     type: path
   kubeconfig:
-    description: The credentials with which the kubelet's ConfigMap is read and its Node looked at, with O(work=kubelet).
+    description: The credentials with which the kubelet's ConfigMap and its Node are read, with O(work=kubelet).
     type: path
     default: /etc/kubernetes/kubelet.conf
   timeout:
@@ -88,11 +88,11 @@ options:
     type: bool
     default: false
   fail_after_rollback:
-    description: Whether this module fails where the node was put back, or could not be. Else RV(state) tells.
+    description: Whether this module fails where the node was put back, or could not be. Else RV(state) has it.
     type: bool
     default: true
   wait:
-    description: Seconds to wait for the end within this call. When they are over and it goes on, RV(state) is V(Running), which is no failure.
+    description: Seconds to wait for the end within this call. When they are over and it continues, RV(state) is V(Running), which is no failure.
     type: int
     default: 60
 extends_documentation_fragment:

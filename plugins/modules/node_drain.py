@@ -50,7 +50,7 @@ options:
   unreachable:
     description:
       - The Node's kubelet does not answer. Its pods get a second to end, and those that were asked to end are not waited for.
-      - Without it, the Node tells, by a condition Ready that is Unknown or by its taint C(node.kubernetes.io/unreachable).
+      - Without it, the Node shows it, by a condition Ready that is Unknown or by its taint C(node.kubernetes.io/unreachable).
     type: bool
   skip_drain:
     description: Neither cordon the Node nor evict pods, wait for its volumes alone.
@@ -130,7 +130,7 @@ started_at:
   returned: success
   type: str
 msg:
-  description: Why the Node could not be looked at, or the drain not be begun.
+  description: Why the Node could not be read, or the drain not be started.
   returned: failure
   type: str
 """

@@ -17,7 +17,7 @@ description:
     pods, kubeadm's configuration, kube-proxy, CoreDNS, what new Nodes need to register, the whole etcd cluster, and
     whether the control plane endpoint answers as this cluster.
   - The API server is asked at the machine's own address, never through the endpoint. Every etcd member is asked itself.
-  - What answers is returned at once. What seems dead is looked at again before it is called dead.
+  - What answers is returned at once. What seems dead is observed again before it is called dead.
   - It reads no Secret. Nothing that it returns is secret, unless it is in an object that O(objects) asks for.
 options:
   endpoint:
@@ -25,7 +25,7 @@ options:
       - The control plane endpoint as C(host:port). By default the server in C(/etc/kubernetes/admin.conf).
     type: str
   look_again:
-    description: Whether to look again at what does not answer, O(looks) times in all.
+    description: Whether to observe again what does not answer, O(looks) times in all.
     type: bool
     default: true
   looks:
@@ -33,7 +33,7 @@ options:
     type: int
     default: 3
   interval:
-    description: Seconds from the beginning of one look to that of the next.
+    description: Seconds from the start of one observation to that of the next.
     type: float
     default: 2.5
   timeout:
@@ -43,7 +43,7 @@ options:
   settle:
     description:
       - Seconds to wait, at most, until this machine's own API server is ready and its other components say that they are
-        healthy, before anything is looked at. For a machine that has just joined.
+        healthy, before anything is observed. For a machine that has just joined.
       - Nothing is waited for where there is no control plane.
     type: float
     default: 0.0

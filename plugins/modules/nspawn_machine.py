@@ -71,7 +71,7 @@ options:
     type: str
   unreachable:
     description:
-      - Networks that the machine is told at once not to reach, by its own kernel. A machine has no way out of its bridge, so nobody answers there, but
+      - Networks that the machine's own kernel refuses at once. A machine has no route out of its bridge, so no host answers there, but
         without this some programs wait for an answer. A kubelet asks a cloud's metadata service at each start and waits for 6 seconds.
       - Takes effect where the machine is made.
     type: list
@@ -79,7 +79,7 @@ options:
     default: [169.254.169.254/32]
     version_added: 0.5.0
   authorized_key:
-    description: Public SSH key that may log in as root. Without one nobody can.
+    description: Public SSH key that may log in as root. Without one no user can.
     type: str
     default: ''
   wait:

@@ -19,7 +19,7 @@ description:
 options:
   verb:
     description:
-      - V(approve) lets Tasks run that wait for it in the mode Controlled. V(pause) and V(resume) stop and go on before the next Task.
+      - V(approve) lets Tasks run that wait for it in the mode Controlled. V(pause) stops before the next Task, and V(resume) continues with it.
       - V(retry) runs the failed command again, V(skip) leaves it out, once each. V(skip) with O(node) leaves a Node out.
       - V(abort) gives the Action up. What is done stays done.
     type: str

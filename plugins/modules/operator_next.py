@@ -64,7 +64,7 @@ act:
   returned: success
   type: bool
 fails:
-  description: Whether a person must do something before it can go on.
+  description: Whether the user must do something before it can continue.
   returned: success
   type: bool
 action:

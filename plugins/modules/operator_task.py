@@ -15,10 +15,10 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Runs the commands of Tasks in their order, and then the other Tasks of the same TaskGroup. The status is saved before and after each command, with what it
-    said, its exit status, start and end. Before each further Task everything is looked at anew, so that a pause holds.
+    said, its exit status, start and end. Before each further Task everything is observed again, so that a pause holds.
   - Ends before a Task for which a machine leaves the control plane's endpoint.
-  - A Task goes on where a killed run left it. What that run had started on a node is found there and awaited, never started twice.
-  - A command that fails is no failure of this module. It is kept in its Task, and M(kubeadm.control_plane.operator_next) tells it.
+  - A Task continues where a killed run left it. What that run had started on a node is found there and awaited, never started twice.
+  - A command that fails is no failure of this module. It is kept in its Task, and M(kubeadm.control_plane.operator_next) returns it.
 options:
   name:
     description: The Action's name.

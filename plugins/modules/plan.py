@@ -77,7 +77,7 @@ attributes:
   idempotent:
     support: partial
     details:
-      - With O(plan_file) or O(snapshot_file) each run writes the file anew, with its own time and names, and is reported as changed.
+      - With O(plan_file) or O(snapshot_file) each run writes the file again, with its own time and names, and is reported as changed.
 seealso:
   - module: kubeadm.control_plane.decide
   - module: kubeadm.control_plane.cluster_status
@@ -118,7 +118,7 @@ steps:
   type: list
   elements: dict
 end:
-  description: What the plan ends with; nothing left to do, or what blocks it, postpones it or is waited for, with what to do.
+  description: What the plan ends with; nothing left to do, or what blocks it, postpones it or is waited for, with the remedy.
   returned: success
   type: dict
 acting:

@@ -14,10 +14,10 @@ version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Looks at everything at once and tells everything that is wrong, before C(kubeadm init) or C(kubeadm join) is begun or an existing node is worked on.
+  - Checks everything at once and reports everything that is wrong, before C(kubeadm init) or C(kubeadm join) is started or an existing node is worked on.
     Reads only.
   - Checks have the names of kubeadm's own where it has one, so that O(ignore) takes what C(--ignore-preflight-errors) takes.
-  - It looks at Python, root, the versions of kubeadm, kubelet and kubectl, the programs and kernel settings that kubeadm insists on, the container runtime,
+  - It checks Python, root, the versions of kubeadm, kubelet and kubectl, the programs and kernel settings that kubeadm insists on, the container runtime,
     swap, the ports and who holds them, what another cluster left, cgroups, CPUs and memory, the disks of etcd and the kubelet, the clock, the Node's name, and
     which images have to be pulled; where they are given, the control plane's endpoint and an external etcd with its client certificate.
 options:
@@ -112,7 +112,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: Everything that is wrong, with what to do.
+  description: Everything that is wrong, with the remedy.
   returned: always
   type: str
 checks:
@@ -126,11 +126,11 @@ checks:
       type: str
       returned: success
     ok:
-      description: Whether it is well.
+      description: Whether it passed.
       type: bool
       returned: success
     severity:
-      description: V(error) or V(warning), what it is where it is not well.
+      description: V(error) or V(warning), what it is where it failed.
       type: str
       returned: success
     message:
@@ -138,7 +138,7 @@ checks:
       type: str
       returned: success
     remedy:
-      description: What to do; empty where it is well.
+      description: The remedy; empty where it passed.
       type: str
       returned: success
 fit:

@@ -49,7 +49,7 @@ attributes:
   check_mode:
     support: partial
     details:
-      - Check mode says that something would change and looks no further.
+      - Check mode says that something would change and checks no further.
   diff_mode:
     support: none
   idempotent:
@@ -62,7 +62,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Go on without the machine that was lost while it joined
+- name: Continue without the machine that was lost while it joined
   kubeadm.control_plane.recover_single_voter:
     cluster: prod
     store:

@@ -15,7 +15,7 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - With O(state=present), starts a run. It takes the lock that lets one run at a time change a cluster, and with O(cluster_state) brings the manifest, or the
-    wish to delete the cluster, into the store, as M(kubeadm.control_plane.cluster) does.
+    request to delete the cluster, into the store, as M(kubeadm.control_plane.cluster) does.
   - With O(state=absent), ends it. It updates the copy that the store's option O(store.export) asks for, releases the lock, and with several O(hosts) notes
     what came of this cluster. When all clusters of the play have been noted, it shows how many failed, changed, wait or had nothing to do, with a line
     for each of which there is something to say.

@@ -13,18 +13,18 @@ version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - A token's header names the key that signed it. With O(volumes), tells it of every token in the volumes of the pods of this
+  - A token's header names the key that signed it. With O(volumes), returns it for every token in the volumes of the pods of this
     machine, as the kubelet keeps them, and of those that network plugins have left in kubeconfigs below C(/etc/cni/net.d); that needs
     no API and works on every node.
-  - With O(api), tells it of every Secret of the type C(kubernetes.io/service-account-token), and which certificate authorities each
+  - With O(api), returns it for every Secret of the type C(kubernetes.io/service-account-token), and which certificate authorities each
     of those Secrets and each ConfigMap C(kube-root-ca.crt) holds. That works on a control plane node.
   - With O(state=renewed), sees to it that every service account with tokens in Secrets has one that one of O(key_ids) signed. A
     Secret that no pod mounts gets another token in its place. API servers refuse the token before it at once; so of a Secret that is
-    mounted, the service account gets another one, for pods that are started from now on, and RV(mounted) tells it.
+    mounted, the service account gets another one, for pods that are started from now on, and RV(mounted) names it.
   - No token is returned, and none leaves its node.
 options:
   state:
-    description: Whether to look only, or to have old tokens written anew.
+    description: Whether to read only, or to have old tokens written again.
     type: str
     choices: [read, renewed]
     default: read
@@ -53,7 +53,7 @@ options:
     elements: path
     default: []
   timeout:
-    description: How many seconds the controller manager may take to write tokens anew.
+    description: How many seconds the controller manager may take to write tokens again.
     type: int
     default: 120
 extends_documentation_fragment:
@@ -88,7 +88,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 renewed:
-  description: The Secrets whose token was written anew, or would be, each as C(namespace/name).
+  description: The Secrets whose token was written again, or would be, each as C(namespace/name).
   returned: success
   type: list
   elements: str
@@ -123,7 +123,7 @@ kubeconfigs:
 pods:
   description: >-
     The pods that have a token and may run since before O(pods_before) - C(namespace), C(name), C(node), C(uid), C(started_at) (empty
-    while no container runs), C(owner) (what makes it anew, such as C(daemonset/kube-proxy)) and C(mounts_secret) (whether its token
+    while no container runs), C(owner) (what makes it again, such as C(daemonset/kube-proxy)) and C(mounts_secret) (whether its token
     is one in a Secret).
   returned: with O(pods_before)
   type: list

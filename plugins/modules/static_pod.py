@@ -14,7 +14,7 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Moves the component's manifest out of C(/etc/kubernetes/manifests), waits until its process has ended, moves it back, and
-    waits until the new process answers that it is well. So the component reads its certificates and kubeconfig files anew.
+    waits until the new process reports that it is healthy. So the component reads its certificates and kubeconfig files again.
   - Waits for what happens, never for a fixed time. It asks the kernel and the component itself, so that it also works where no API
     server answers.
   - Before etcd is restarted, its members are asked. Where those on other machines would be no quorum, it is refused. With one or
@@ -43,7 +43,7 @@ options:
     type: int
     default: 300
   healthy:
-    description: Whether to wait until the component says that it is well. Without it, its process is enough.
+    description: Whether to wait until the component reports that it is healthy. Without it, its process is enough.
     type: bool
     default: true
   force:

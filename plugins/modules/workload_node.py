@@ -31,7 +31,7 @@ options:
     description:
       - The machine does not exist any more, and nothing runs on it.
       - Neither a controller manager nor a scheduler gives its Lease up when it ends, so that without this the others wait for 15 seconds
-        before one of them goes on, in which no machine can join.
+        before one of them continues, in which no machine can join.
       - A Lease that is still renewed is left alone, which is watched for 2.5 seconds.
     type: bool
     default: false

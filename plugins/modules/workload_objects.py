@@ -17,7 +17,7 @@ description:
     but Python and C(kubectl) there.
   - Returns fields of objects, and makes changes that were worked out from them. A patch is made only if the object still
     has the resourceVersion that it was worked out from; the API server itself compares. A change that comes too late is
-    no failure. It is told in RV(conflict), for the caller to read and work it out again.
+    no failure. It is returned in RV(conflict), for the caller to read and work it out again.
   - The modules that edit objects of the workload cluster are built on it. Secrets are neither read nor written.
 options:
   read:
@@ -33,7 +33,7 @@ options:
       keep:
         description:
           - The fields to return, besides identity and resourceVersion, with C([]) after the name of a list.
-          - A key with dots stands in brackets.
+          - A key with dots is in brackets.
         type: list
         elements: str
         default: []
@@ -94,7 +94,7 @@ EXAMPLES = r"""
   become: true
   register: kube_proxy
 
-- name: Annotate it, if nobody changed it meanwhile
+- name: Annotate it, unless it was changed meanwhile
   kubeadm.control_plane.workload_objects:
     write:
       - path: /apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy

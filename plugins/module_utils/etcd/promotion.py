@@ -85,7 +85,8 @@ def promote_member(
         )
     if not view.leader:
         raise MembershipError(
-            "LeaderUnknown", f"no healthy majority names the leader of etcd, so {title} can't be promoted. Nothing was changed."
+            "LeaderUnknown",
+            f"no healthy majority names the leader of etcd, so {title} can't be promoted. Nothing was changed.",
         )
     view = _in_sync(cluster, view, learner, wait)
     if check:

@@ -86,9 +86,7 @@ def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Opt
         return None, Problem("APIUnreachable", name, text, "Bring the control plane to health first, then adopt it.")
     adoption = result.get("adoption")
     if not workload["initialized"] or not isinstance(adoption, dict):
-        text = (
-            "its cluster has no ConfigMap kube-system/kubeadm-config: kubeadm did not make it, or it was deleted"
-        )
+        text = "its cluster has no ConfigMap kube-system/kubeadm-config: kubeadm did not make it, or it was deleted"
         fix = "Only what kubeadm made can be adopted. If it did: kubeadm init phase upload-config all."
         return None, Problem("NotMadeByKubeadm", name, text, fix)
     try:

@@ -236,7 +236,11 @@ def _living(context: Context) -> Outcome:
 
 
 def _failed(context: Context, machine: MachineView) -> Outcome:
-    unsaid = "no reason recorded" if machine.bootstrap == terms.FAILED else "its end was not observed, and it does not answer"
+    unsaid = (
+        "no reason recorded"
+        if machine.bootstrap == terms.FAILED
+        else "its end was not observed, and it does not answer"
+    )
     said = machine.bootstrap_message or machine.infrastructure_gone or unsaid
     removal = remove_joiner(context, machine, "BootstrapFailed", f"its bootstrap failed ({said})")
     return retried(context, machine, removal)

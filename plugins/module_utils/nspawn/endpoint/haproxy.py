@@ -61,7 +61,7 @@ global
 
 defaults
     mode tcp
-    # A server that refuses a connection before a check has noticed costs nobody a failure.
+    # A server that refuses a connection before a check has noticed costs no client a failure.
     retries 3
     option redispatch 1
     timeout connect 2s

@@ -276,7 +276,7 @@ def refusal(spec: dict[str, t.Any], facts: ClusterFacts) -> str:
         ),
         ({"targetVersion": NEW}, cluster(worker("w")), "no control plane Node"),
         ({"targetVersion": NEW}, cluster(*THREE, api_answers=False), "no API server of the cluster answers"),
-        ({"targetVersion": NEW}, cluster(control_plane("cp-a", api=""), lowest=""), "no API server reports its version"),
+        ({"targetVersion": NEW}, cluster(control_plane("cp-a", api=""), lowest=""), "API server reports its version"),
         ({"targetVersion": NEW}, cluster(*THREE, cluster_configuration=""), "no ConfigMap kubeadm-config"),
         ({"targetVersion": NEW}, cluster(*THREE, worker("w", ready=False)), "Node w is not Ready"),
         (
