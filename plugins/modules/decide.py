@@ -68,10 +68,10 @@ options:
     version_added: 0.2.0
   consent:
     description:
-      - What the user consents to losing, each as C(action:what is lost). C(recoverSingleVoter:MACHINE) lets etcd continue alone where the second of two voters
-        was lost with that machine. C(initialize:NAMESPACE/CLUSTER:afterDeletionOf:UID) has a new control plane made where the KubeadmControlPlane was deleted and
-        the Cluster stays. C(giveUpBootstrap:MACHINE) says that a machine is off on which kubeadm was started and whose end was not observed. A run
-        that is blocked for want of one says which.
+      - What the user consents to losing, each as C(action:what is lost). C(recoverSingleVoter:MACHINE) lets etcd continue alone where the second of two
+        voters was lost with that machine. C(initialize:NAMESPACE/CLUSTER:afterDeletionOf:UID) has a new control plane made where the KubeadmControlPlane was
+        deleted and the Cluster stays. C(giveUpBootstrap:MACHINE) says that a machine is off on which kubeadm was started and whose end was not observed. A
+        run that is blocked for want of one says which.
     type: list
     elements: str
     default: []
