@@ -293,7 +293,7 @@ class ActionModule(ControlPlaneAction):
         }
 
     def _ended(self, seen: Seen, said: str) -> dict[str, t.Any]:
-        """Return why no step follows; fail where that needs somebody."""
+        """Return why no step follows; fail where that needs the user."""
         objects, decision = seen.objects, seen.decision
         decision_events.record_decision(objects, decision, said)
         if seen.action == terms.NONE and _is_deleted(decision):

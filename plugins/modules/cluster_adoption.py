@@ -15,7 +15,7 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Reads the hosts of a control plane that plain C(kubeadm) made, writes a manifest that says what runs, and the objects that
-    stand for it - the cluster, its machines, its certificate authorities and keys. The plan that follows is empty.
+    describe it - the cluster, its machines, its certificate authorities and keys. The plan that follows is empty.
   - The hosts are inventory hosts, and are reached by their names from then on, with whatever variables they have there. They become
     machines of the provider C(machine_inventory).
   - Nothing on the hosts is changed but for one small file that says whose they are now.

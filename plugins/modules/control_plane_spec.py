@@ -53,7 +53,7 @@ attributes:
   diff_mode:
     support: full
     details:
-      - The diff has no context lines, as file contents and Secrets may stand beside the field.
+      - The diff has no context lines, as file contents and Secrets may be beside the field.
   idempotent:
     support: partial
     details:

@@ -159,7 +159,7 @@ seealso:
 EXAMPLES = r"""
 - name: Ask what keeps each host of the pool from being used
   kubeadm.control_plane.host_claim:
-    id: nobody
+    id: none
     cluster: prod
     machine: any
     kubernetes_version: v1.20.2

@@ -83,7 +83,7 @@ def _subnet(option: str, text: str) -> ipaddress.IPv4Network:
 
 
 def unreachable_networks(network: Network, texts: t.Iterable[str]) -> tuple[ipaddress.IPv4Network, ...]:
-    """Return the networks that machines are told not to reach.
+    """Return the networks that machines are blocked from.
 
     A machine's own kernel refuses them at once.
 

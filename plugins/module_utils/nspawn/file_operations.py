@@ -103,7 +103,7 @@ def locked(path: str, timeout: float, waiting: t.Optional[t.Callable[[str], None
     Args:
         path: the lock file; made when missing. Its holder may remove it.
         timeout: seconds to wait for another holder.
-        waiting: told once, in words, when somebody else holds it.
+        waiting: called once, with a text, when another process holds it.
 
     Raises:
         NspawnError: the holder didn't let go in time; names its process.

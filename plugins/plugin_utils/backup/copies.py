@@ -58,7 +58,7 @@ def fetch(
 ) -> str:
     """Fetch a snapshot from a machine and return its path.
 
-    The machine's answers decide neither the copy's name nor its time, and no file that is there is touched: a machine may be anybody's.
+    The machine's answers decide neither the copy's name nor its time, and no file that is there is touched: a machine may be an attacker's.
 
     Args:
         caller: reaches machines.

@@ -146,8 +146,8 @@ def choose(
         machines: the names of its control plane machines.
         infos: what those said that answered.
         backups: the controller's files.
-        snapshot: what somebody chose: ``MACHINE:/path``, or the path of a file of the controller; "" for what goes furthest.
-        machine: where somebody wants it restored; "" for the best.
+        snapshot: what the user chose: ``MACHINE:/path``, or the path of a file of the controller; "" for what goes furthest.
+        machine: where the user wants it restored; "" for the best.
 
     Raises:
         ControlPlaneFailure: it can't be done, and why.

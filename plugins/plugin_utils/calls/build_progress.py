@@ -26,7 +26,7 @@ class BuildProgressAction(ActionBase):
 
     The first new line of a build is shown at once, then the newest one every 15 s.
 
-    The first new line of a build is shown at once, so that nobody wonders, then the newest one every 15 s.
+    The first new line of a build is shown at once, then the newest one every 15 s.
     """
 
     _supports_check_mode = True

@@ -86,7 +86,7 @@ class Fence:
         takes a number above all others when it observes, and never for a step: the run that raised the number since the
         observation may have changed what the step was decided on.
 
-        A run that holds the lock and meets a higher number has a store that was restored, copied or made anew. It takes a number above
+        A run that holds the lock and meets a higher number has a store that was restored, copied or created again. It takes a number above
         all others when it observes, and never for a step: whoever raised the number since the observation may have changed what the
         step was decided on.
 
@@ -99,7 +99,7 @@ class Fence:
             whether the call is worth repeating, with the number by now.
 
         Raises:
-            LostLock: the lock is another run's, or nobody's.
+            LostLock: the lock is another run's, or no run's.
             LockError: another run, of another store, is at work.
         """
         if self.check() >= highest and self.number > sent:

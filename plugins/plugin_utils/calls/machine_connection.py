@@ -186,7 +186,7 @@ class MachineCaller:
         The module is ``kubeadm.control_plane.<module>``, or another collection's by its full name.
 
         The recorded machine-id travels with the call of a module of ours, which refuses another machine before it does anything. A call
-        that has not ended in its time (deadline.py) is one that did not reach the machine; what it began there may go on. So does the
+        that has not ended in its time (deadline.py) is one that did not reach the machine; what it started there may continue. So does the
         number of the run's lock, where it has one: a machine, or the cluster that it carries, refuses one that is smaller than another's.
 
         Raises:

@@ -7,9 +7,9 @@ The API server itself refuses it by these rules.
 
 Source: docs/reference/cluster_api.md, "Admission rules".
 
-A run checks once more what a spec says; these rules say it earlier, to whoever types ``kubectl scale`` or ``kubectl edit``. Rules over
+A run checks again what a spec says; these rules say it earlier, to whoever types ``kubectl scale`` or ``kubectl edit``. Rules over
 more than one field, or over what was there before, are in CEL, which API servers before 1.25 don't have. Of objects that no manifest
-names nobody else knows what was there before.
+names nothing else knows what was there before.
 """
 
 from __future__ import annotations

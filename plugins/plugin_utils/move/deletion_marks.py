@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Deletion marks of a cluster's objects in a copy (docs/move.md).
 
-No store can be told since when something is being deleted; it can be told to delete it.
+No store accepts since when something is being deleted; it accepts a deletion only.
 """
 
 from __future__ import annotations

@@ -334,7 +334,7 @@ def probe_endpoint(host: str, port: int) -> tuple[t.Optional[bool], str]:
 
     Used only before there is a machine to ask: an answering endpoint then means that the store is not this cluster's
     (docs/reference/invariants.md, "An empty store proves nothing"). Returns (True, what answered), (False, why not) or
-    (None, not to be told from here).
+    (None, not to be known from here).
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

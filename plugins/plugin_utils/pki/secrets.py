@@ -53,7 +53,7 @@ def ensure_certificates(
     """Make a cluster's missing certificate Secrets before it is initialized.
 
     Later they are only looked up.
-    ``initialized`` None (it can't be told) counts as initialized: a CA made again would cut off every machine there is.
+    ``initialized`` None (unknown) counts as initialized: a CA made again would cut off every machine there is.
     A user's own Secrets (see :func:`is_users_own`) are checked and never touched; others get this control plane as
     their controller, whoever was it before (docs/reference/cluster_api.md, "Certificates").
     Before initialization the first fault stops everything: raises :class:`PkiError` that

@@ -94,7 +94,7 @@ def identify(pid: int) -> Process:
 def is_alive(process: Process) -> bool:
     """Return whether that very process runs.
 
-    Where it can't be told it counts as running.
+    Where it is unknown it counts as running.
     """
     if process.pid <= 0:
         return False

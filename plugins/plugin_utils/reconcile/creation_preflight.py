@@ -137,7 +137,7 @@ def _becomes_root(action: ControlPlaneAction) -> bool:
 def _endpoint(objects: ClusterObjects, snapshot: Object, endpoint_role: str) -> t.Iterator[Object]:
     """Yield obstacles from a missing or unknown control plane endpoint.
 
-    Missing: no role makes it. Unknown: it can't be told whether a control plane is behind it already.
+    Missing: no role makes it. Unknown: it is unknown whether a control plane is behind it already.
     """
     cluster = objects.infrastructure_cluster or {}
     provisioned = ((cluster.get("status") or {}).get("initialization") or {}).get("provisioned")

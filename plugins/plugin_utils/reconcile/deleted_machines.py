@@ -47,7 +47,7 @@ def restore(objects: ClusterObjects) -> list[str]:
     (docs/reference/cluster_api.md, "Up to date or not").
     Finalizers that were taken off are put back. Of a cluster that is deleted as a whole only InfraMachines
     are made, so that the machines can be deleted.
-    ``objects`` is brought up to date. Machines get what can't be told any more once their InfraMachine is gone.
+    ``objects`` is brought up to date. Machines get what can't be known any more once their InfraMachine is gone.
 
     Raises:
         ControlPlaneFailure: of an initialized cluster no Machine is left that would stay. That is a lost store, not a

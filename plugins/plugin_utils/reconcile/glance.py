@@ -109,7 +109,7 @@ class Glance(ForeseeingAction):
             host: the cluster's host.
 
         Raises:
-            Exception: whatever keeps the cluster from being looked at; the full way tells it.
+            Exception: whatever keeps the cluster from being observed; the full way reports it.
         """
         variables = {**self._role, **self._hostvars.raw_get(host)}
         if variables.get(REFUSED):

@@ -26,7 +26,7 @@ class Pass:
     """Pass: what was asked, and what its run did before.
 
     ``begun`` is whether the run has taken a step already: what machines are made of is checked before its first one.
-    ``glance`` is whether the infrastructure was not observed, so that only a cluster with nothing to do can be told.
+    ``glance`` is whether the infrastructure was not observed, so that only a cluster with nothing to do can be decided on.
     """
 
     arguments: dict[str, t.Any]
@@ -77,7 +77,7 @@ def was_settled(objects: ClusterObjects) -> bool:
 
 
 def is_settled(decision: Object) -> bool:
-    """Return whether nothing is to be done, and everything is well."""
+    """Return whether nothing is to be done, and everything is healthy."""
     return decision["action"] == terms.NONE and settled(decision["conditions"]["controlPlane"])
 
 

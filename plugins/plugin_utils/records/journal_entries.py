@@ -9,7 +9,7 @@ import typing as t
 
 from ..store.journal import Journal
 
-INTERRUPTED = "the run that began this ended before it did; what it left was found and gone on from"
+INTERRUPTED = "the run that began this ended before it did; what it left was found and resumed"
 
 
 def open_intents_of(journal: Journal, run: str) -> list[dict[str, t.Any]]:

@@ -115,7 +115,7 @@ class OverlayStore(Store):
     def changes(self) -> t.Sequence[tuple[t.Optional[Object], t.Optional[Object]]]:
         """Return each object that a write in memory changes, before and after.
 
-        None stands for one that is not there.
+        None means one that is not there.
         """
         there = self._base.get if self._base is not None else lambda *_key: None
         both = [(there(*key), copy.deepcopy(written)) for key, written in self._written.items()]

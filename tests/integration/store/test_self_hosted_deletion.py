@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster that keeps its own objects and is marked for deletion with kubectl: nothing of it goes, and a move is the way out."""
+"""A cluster that keeps its own objects and is marked for deletion with kubectl: nothing of it goes, and a move is the remedy."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 """Check of the static pods' images in a bootstrap's script, before kubeadm.
 
 The fault: docs/faults.md, "images are missing where none can be pulled".
-kubeadm's own preflight does that too, but it is often told to ignore ImagePull, for a CoreDNS image that nobody needs. A join adds its
+kubeadm's own preflight does that too, but it often has to ignore ImagePull, for a CoreDNS image that is not needed. A join adds its
 member to etcd before the kubelet asks for etcd's image: without it the member never starts, and of two voters that is one too few.
 """
 

@@ -41,7 +41,7 @@ def reset(
     ``whole_cluster`` says that every member goes.
 
     Raises:
-        NodeError: the machine's etcd is still a member beside others, or holds data and nobody consented to lose it.
+        NodeError: the machine's etcd is still a member beside others, or holds data without a consent to lose it.
     """
     where = places or Places()
     traces = [os.path.join(where.kubernetes, name) for name in ("manifests", "pki", "admin.conf", "kubelet.conf")] + [

@@ -6,7 +6,7 @@
 They are asked as an API server asks them.
 
 They learn whom to trust from the ConfigMap extension-apiserver-authentication; some read it when they start, and never again. So it is
-asked of themselves. A front proxy may act as anybody: its certificate is shown to nobody who is not verified first, as an API server itself
+asked of themselves. A front proxy may act as any user: its certificate is shown to no server that is not verified first, as an API server itself
 does where an APIService says insecureSkipTLSVerify.
 """
 

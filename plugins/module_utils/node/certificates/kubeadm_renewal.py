@@ -112,7 +112,7 @@ class NodeCertificates:
 
         Args:
             node_name: the Node's name.
-            configuration: the cluster's ClusterConfiguration as YAML; "" where nobody knows it: then what this node's own files tell.
+            configuration: the cluster's ClusterConfiguration as YAML; "" where it is unknown: then what this node's own files have.
         """
         version = self._kubeadm_version()
         api = kubernetes_versions.api_version_for(version).api_version

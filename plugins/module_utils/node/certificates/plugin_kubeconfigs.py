@@ -5,8 +5,8 @@
 
 Token and authorities are those of the time when the plugin's pod was started.
 
-The kubelet runs a plugin's program for every pod that starts, and many of those programs ask the API by such a file. Nobody but the pod
-that wrote it writes it anew: with an old token or authority in it no pod starts on the node any more.
+The kubelet runs a plugin's program for every pod that starts, and many of those programs ask the API by such a file. Only the pod
+that wrote it writes it again: with an old token or authority in it no pod starts on the node any more.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def accepts(server: str, certificate: str, key: str, servers: Servers) -> bool:
     It does not tell what the client is authorized to do.
 
     Raises:
-        NodeError: it does not answer anybody, so that nothing can be told.
+        NodeError: it does not answer any client, so that nothing is known.
     """
     url = servers.url(server)
     if url is None:
@@ -100,7 +100,7 @@ def key_ids(servers: Servers) -> t.Optional[list[str]]:
 
     It is this machine's API server; None where it has no way to report them (before 1.20).
 
-    One that does not answer just now trusts nobody: an empty list.
+    One that does not answer just now trusts no authority: an empty list.
 
     Raises:
         NodeError: the admin's credentials can't be read.

@@ -94,7 +94,7 @@ class Components:
         errors by one that has no etcd.
 
         Raises:
-            NodeError: one did not end, or is not well again in time. Its manifest is in place.
+            NodeError: one did not end, or is not healthy again in time. Its manifest is in place.
         """
         if check:
             return self._old()

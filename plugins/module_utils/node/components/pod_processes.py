@@ -49,8 +49,8 @@ def instances(component: str, proc: str = "/proc", pod_logs: str = "/var/log/pod
 def alive(processes: t.Collection[Instance], proc: str = "/proc") -> set[Instance]:
     """Return those of some processes that still run.
 
-    A kubelet may remove the logs of a static pod that it was told to end while its process is still ending, such as an API server that
-    answers its last requests: by :func:`instances` it is nobody's then.
+    A kubelet may remove the logs of a static pod that it has to end while its process is still ending, such as an API server that
+    answers its last requests: :func:`instances` doesn't know it then.
     """
     found: set[Instance] = set()
     for pid, started in processes:

@@ -119,7 +119,7 @@ class StaticPod:
         Args:
             once: names the request: one that was carried out already is not carried out again. "" restarts always.
             seconds: how long all of it may take.
-            force: also where etcd would lose its quorum, or nobody can say that it would not.
+            force: also where etcd would lose its quorum, or where that is unknown.
             healthy: whether to wait for its health; without it, only for its process.
             check: change nothing.
             before_change: called before anything is changed, to prove that the caller still may.
@@ -240,7 +240,7 @@ class StaticPod:
         With one or two voters they are none in any case.
 
         Raises:
-            NodeError: they would be none, or nobody can say, for so many seconds.
+            NodeError: they would be none, or that is unknown, for this number of seconds.
         """
         if self.component != "etcd":
             return

@@ -35,7 +35,7 @@ _CHUNK = 1 << 20
 class Wanted:
     """Programs to install, with their version and source.
 
-    ``path`` is the folder with the programs (FILES), in which ``{version}`` stands for the version; ``checksums`` are
+    ``path`` is the folder with the programs (FILES), in which ``{version}`` is replaced by the version; ``checksums`` are
     "sha256:…" by program; ``package_version`` is the packages' own version, with wildcards, "" for any build.
     """
 
@@ -65,7 +65,7 @@ class Done:
 class Binaries:
     """Programs of this machine: kubeadm, kubelet and kubectl.
 
-    ``folders`` is where they are looked for; ``kubelet_config`` tells where the kubelet says that it is well, "" for nowhere. The
+    ``folders`` is where they are searched for; ``kubelet_config`` has the address of the kubelet's health check, "" for nowhere. The
     tests give others.
     """
 

@@ -5,7 +5,7 @@
 
 No two clusters, in whatever stores, ever take the same host.
 
-The host itself is the judge. A claim is made under the host's own lock, only on a host that has everything and carries nothing,
+The host itself decides. A claim is made under the host's own lock, only on a host that has everything and carries nothing,
 and given up only together with everything that kubeadm made there.
 """
 
@@ -95,7 +95,7 @@ def read_claim(places: HostPlaces) -> t.Optional[Claim]:
     """Return this host's claim, None if it is not claimed.
 
     Raises:
-        NodeError: the file is there and can't be understood: nobody may take the host for a free one.
+        NodeError: the file is there and can't be understood: the host must not count as a free one.
     """
     try:
         with open(places.claim, encoding="utf-8") as file:
@@ -122,7 +122,7 @@ def claim(
     A claim of the same id is left unchanged.
 
     Raises:
-        Unfit: the host is somebody else's, or something is missing.
+        Unfit: the host is another cluster's, or something is missing.
         Fenced: a later run of the same cluster has been here.
     """
     where = places or HostPlaces()
@@ -221,7 +221,7 @@ class Release:
 
     ``id`` is "" where none was ever recorded.
 
-    ``released_before``: an earlier call began this release, so that a host that is somebody else's by now is no contradiction.
+    ``released_before``: an earlier call began this release, so that a host that is another cluster's by now is no contradiction.
     """
 
     id: str

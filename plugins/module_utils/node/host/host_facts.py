@@ -191,7 +191,7 @@ def own_address(wanted: str = "", towards: str = "") -> str:
     """Return this host's address for a cluster, "" if there is none.
 
     Args:
-        wanted: the address that somebody chose; it must be this host's own.
+        wanted: the address that the user chose; it must be this host's own.
         towards: the endpoint's host; the address that this host would talk to it from is taken. Where the endpoint's
             address is this host's own at the moment (a virtual address), the one of the default route is.
     """

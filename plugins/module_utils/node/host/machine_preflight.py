@@ -343,7 +343,7 @@ def _names(wanted: Wanted) -> list[Check]:
 def _images(wanted: Wanted, where: HostPlaces) -> list[Check]:
     """Check whether kubeadm would have to pull images, and whether it could.
 
-    It finds nothing where that can't be told (Docker, no kubeadm).
+    It finds nothing where that is unknown (Docker, no kubeadm).
     """
     places = missing_images.ImagePlaces(kubeadm=where.node.kubeadm)
     asked = image_check.Images(

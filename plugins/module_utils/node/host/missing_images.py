@@ -51,7 +51,7 @@ class ImagePlaces:
 def missing(images: Images, only_static_pods: bool = False, places: t.Optional[ImagePlaces] = None) -> list[str]:
     """Return the images that kubeadm would have to pull on this host.
 
-    [] where there are none, or where that can't be told.
+    [] where there are none, or where that is unknown.
 
     Args:
         images: what the spec says of them.
@@ -132,7 +132,7 @@ def _connect(host: str, port: int) -> None:
 
 
 def _present(asked: str, where: ImagePlaces) -> t.Optional[set[str]]:
-    """Return the container runtime's images, None if they can't be told."""
+    """Return the container runtime's images, None if they are unknown."""
     there = [path for path in where.sockets if os.path.exists(path)]
     path = asked.partition("://")[2] or asked or (there[0] if len(there) == 1 else "")
     if not path or (not asked and os.path.exists(where.docker)):

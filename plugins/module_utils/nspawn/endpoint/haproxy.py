@@ -125,7 +125,7 @@ def young_sessions(answer: str, names: t.Iterable[str], seconds: int) -> int:
 
     ``answer`` is the one to ``show sess``; ``names`` are the servers'.
 
-    A request is over in a moment; what lasts longer is a watch, which never ends by itself and whose client connects anew.
+    A request is over in a moment; what lasts longer is a watch, which never ends by itself and whose client connects again.
     """
     wanted = set(names)
     found = 0

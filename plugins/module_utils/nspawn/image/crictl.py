@@ -10,7 +10,7 @@ from __future__ import annotations
 
 CRICTL = r"""#!/bin/sh
 # A front over `ctr -n k8s.io` for what kubeadm asks of crictl (info, pods, stopp, rmp, pull, inspecti, images) and
-# for a look around (ps, rmi). It is not cri-tools: other commands and options are refused, never guessed.
+# for examining a machine (ps, rmi). It is not cri-tools: other commands and options are refused, never guessed.
 set -eu
 quiet=
 template=

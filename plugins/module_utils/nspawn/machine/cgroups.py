@@ -126,7 +126,7 @@ def _delegate(path: str) -> None:
 def processes(groups: t.Iterable[str]) -> set[int]:
     """Return the ids of all processes in the groups and below.
 
-    0 stands for one outside this pid namespace: left out.
+    0 means one outside this pid namespace: left out.
     """
     found: set[int] = set()
     for group in groups:

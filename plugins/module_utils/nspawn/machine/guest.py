@@ -64,7 +64,7 @@ def networkd_unit(guest: Guest) -> str:
     The link address belongs to the IP address. An address that was given up is soon another machine's, and whoever remembers the
     link address of the one before (up to 45 seconds as a fact, then through three vain probes) would not reach the new one meanwhile.
 
-    What is unreachable is refused by the machine's own kernel, so that nobody waits for an answer that can't come.
+    What is unreachable is refused by the machine's own kernel, so that no program waits for an answer that can't come.
     """
     network = guest.network
     refused = "".join(f"\n[Route]\nDestination={each}\nType=unreachable\n" for each in guest.unreachable)

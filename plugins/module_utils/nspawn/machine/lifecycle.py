@@ -40,7 +40,7 @@ PROPAGATE = "/run/systemd/nspawn/propagate"
 class Wanted:
     """Desired state of a machine.
 
-    ``image`` is an image's record (image.find), ``unreachable`` what it is told not to reach.
+    ``image`` is an image's record (image.find), ``unreachable`` the networks that it is blocked from.
     """
 
     name: str

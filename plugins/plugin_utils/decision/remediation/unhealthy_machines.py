@@ -134,7 +134,7 @@ def _nobody(document: Object, view: View) -> Optional[tuple[str, str]]:
 
 
 def _exists(view: View) -> bool:
-    """Whether there is a control plane that could be asked: before there is one, a machine is judged by its time to start alone."""
+    """Whether there is a control plane that could be asked: before there is one, a machine is evaluated by its time to start alone."""
     return initialized(view) or any(machine.joined for machine in view.machines)
 
 

@@ -347,7 +347,7 @@ def _match_nodes(view: View) -> None:
         node = nodes.get(recorded or machine.name)
         if node is not None and identity and node.get("machineID") and node["machineID"] != identity:
             # A reinstalled or foreign host under the same name is no evidence about this machine
-            # (docs/faults.md, "a host was installed anew under its name and address").
+            # (docs/faults.md, "a host was installed again under its name and address").
             machine.impostor, node = str(node["name"]), None
         elif node is None and not recorded:
             node = _identified(nodes, identity, provider)

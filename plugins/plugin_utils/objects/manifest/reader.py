@@ -147,7 +147,7 @@ def read_cluster(
     ManifestError with every violation when anything is wrong.
 
     `providers` maps infrastructure kinds to provider roles (default: the local provider). Other clusters of the same files are left
-    alone; objects that belong to no cluster are a violation, since a reference with a typing error looks exactly like that. `contents`
+    alone; objects that belong to no cluster are a violation, since a reference with a typing error has exactly that effect. `contents`
     holds the text of files that are read as if they were changed already.
     """
     documents, violations = read_files(list(dict.fromkeys(paths)), contents)

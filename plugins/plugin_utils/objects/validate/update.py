@@ -81,7 +81,7 @@ def validate_control_plane_update(
 ) -> None:
     """Check a KubeadmControlPlane (hub, defaulted) against the stored one.
 
-    `clusters` is the stored and the desired Cluster, whose values stand for what clusterConfiguration leaves out. `dns_refusal` knows
+    `clusters` is the stored and the desired Cluster, whose values replace what clusterConfiguration leaves out. `dns_refusal` knows
     between which CoreDNS releases the Corefile can be migrated; without it CoreDNS's tag is not checked.
     """
     before, after = _with_cluster_values(stored["spec"], desired["spec"], clusters)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates that have ended on machines' disks: named, nothing changed, and the way out.
+"""Certificates that have ended on machines' disks: named, nothing changed, and the remedy.
 
 The faults: docs/faults.md, "certificates have ended everywhere", "certificates have ended on one machine".
 """
