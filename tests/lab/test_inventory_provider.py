@@ -274,7 +274,7 @@ def test_a_host_that_answers_as_somebody_else_is_named(lab: Lab) -> None:
     before = {host: lab.claim(host) for host in lab.machines()}
     lab.inventory = lab.pool.inventory(variables=lab.variables, host_variables=swapped)
     run = lab.play(lab.ours, NAME)
-    assert f"the inventory host {lab.first} answers as somebody else" in run.text, run.output[-6000:]
+    assert f"the inventory host {lab.first} answers as another machine" in run.text, run.output[-6000:]
     assert [each["status"]["state"] for each in lab.machines().values()] == ["running"] * 3
     lab.inventory = lab.pool.inventory(
         hosts=[lab.newer, lab.busy], variables=lab.variables, host_variables=lab.host_variables

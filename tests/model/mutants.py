@@ -252,15 +252,15 @@ MUTANTS: tuple[Mutant, ...] = (
     _one(
         "consent is not asked for",
         "plugin_utils/decision/rollout/gates.py",
-        'if wish == names.REPLACE_ASK and policy.get("approved") is True:',
-        "if wish == names.REPLACE_ASK:",
+        'if wish == terms.REPLACE_ASK and policy.get("approved") is True:',
+        "if wish == terms.REPLACE_ASK:",
         "ask",
     ),
     _one(
         "a readiness gate that is unknown is met",
         "plugin_utils/decision/rollout/gates.py",
-        '        if gate.get("status") != names.TRUE:\n',
-        '        if gate.get("status") == names.FALSE:\n',
+        '        if gate.get("status") != terms.TRUE:\n',
+        '        if gate.get("status") == terms.FALSE:\n',
         "gate not met",
     ),
     _one(
@@ -322,8 +322,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _one(
         "a silent kubelet counts as healthy",
         "plugin_utils/decision/conditions/machine.py",
-        '    if machine.node.get("ready") == names.UNKNOWN:\n        return condition(\n            kind,\n            names.UNKNOWN,',
-        '    if machine.node.get("ready") == names.UNKNOWN:\n        return condition(\n            kind,\n            names.TRUE,',
+        '    if machine.node.get("ready") == terms.UNKNOWN:\n        return condition(\n            kind,\n            terms.UNKNOWN,',
+        '    if machine.node.get("ready") == terms.UNKNOWN:\n        return condition(\n            kind,\n            terms.TRUE,',
         "three machines, partly seen",
     ),
 )

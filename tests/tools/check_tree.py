@@ -11,7 +11,6 @@ them once to see that it is noticed.
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
@@ -33,13 +32,7 @@ HEADER_NAMES = {".ansible-lint", ".gitignore", ".yamllint", "Makefile"}
 NO_HEADER = re.compile(
     r"^(changelogs/changelog\.yaml|MANIFEST\.json|FILES\.json|examples/manifests/.*|tests/.*/(data|fixtures|bad|golden)/.*)$"
 )
-LONGEST_PYTHON_FILE, LONGEST_FIRST_LINE = 400, 12
-# Docstrings that are still to be rewritten.
-OLD_WORDS = re.compile(r"plugins/plugin_utils/decision/(?!checks/|plan/)")
-RIDDLES = re.compile(
-    r"(Whether|What|Which|Whose|Who|How|Where|When|Why|Is|Are|May|Does|Do|That|Those|As|It|Nobody|Somebody)\b"
-)
-CITATION_AT_THE_END = re.compile(r" *\([^()]*\)\.?$")
+LONGEST_PYTHON_FILE = 400
 FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 # As ansible-test has it. Ruff's own rule can't say so: with that length it would ask for longer lines elsewhere (SIM108).
 LONGEST_LINE = 160
@@ -315,27 +308,6 @@ def python_files(root: Path) -> Problems:
     return problems
 
 
-def first_lines(root: Path) -> Problems:
-    """The first line of a docstring is short and names its thing (docs/development.md, "Words")."""
-    problems = []
-    for file in files_of(root):
-        name = _name(root, file)
-        if file.suffix != ".py" or not name.startswith("plugins/") or OLD_WORDS.match(name):
-            continue
-        tree = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        for node in (each for each in tree if isinstance(each, (ast.Module, ast.ClassDef, ast.FunctionDef))):
-            line = (ast.get_docstring(node) or "").split("\n")[0]
-            if not line:
-                continue
-            words = len(CITATION_AT_THE_END.sub("", line).split())
-            where = f"{name}:{node.body[0].lineno}: the docstring's first line"
-            if words > LONGEST_FIRST_LINE:
-                problems.append(f"{where} has {words} words, and {LONGEST_FIRST_LINE} is the limit")
-            if RIDDLES.match(line):
-                problems.append(f"{where} is a riddle: begin with the thing, or with what is done")
-    return problems
-
-
 def width_of_prose(root: Path) -> Problems:
     """Pages are legible in a terminal. Tables and code may be wider, and what a tool writes."""
     problems = []
@@ -383,7 +355,6 @@ RULES: tuple[Callable[[Path], Problems], ...] = (
     dangerous_keywords,
     headers,
     python_files,
-    first_lines,
     width_of_prose,
     forbidden_strings,
     litter,

@@ -63,6 +63,7 @@ shell_scripts() {
 longest=$!
 trap 'kill "$longest" 2>/dev/null || true' EXIT
 check "repository rules" python "$here/check_tree.py" "$REPO"
+check "words" python "$here/words.py" "$REPO"
 check "ruff check" ruff check --no-cache .
 check "ruff format" ruff format --no-cache --check .
 check "yamllint" yamllint --strict .

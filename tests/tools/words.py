@@ -44,8 +44,8 @@ PLAINER = {
     }.items()
 }
 # Pages, and code with docstrings, that are still to be rewritten. What a run prints and what documents a module is not excepted.
-OLD_PAGES = re.compile(r"NONE")
-OLD_DOCSTRINGS = re.compile(r"NONE")
+OLD_PAGES = re.compile(r"docs/(decisions/|reference/(bootstrap|decision)\.md|chaos\.md|measured\.md)")
+OLD_DOCSTRINGS = re.compile(r"plugins/plugin_utils/decision/")
 
 
 def _docstrings(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.Constant]]:

@@ -5,8 +5,8 @@
 
 kubeadm makes them from a ClusterConfiguration, apart from those in use.
 
-kubeadm knows only one place for them. It is run in a mount namespace of its own, in which an empty folder lies over that place: nobody
-else sees it, least of all the kubelet. kubectl reads manifests (``patch --local`` asks no API), whose format is YAML.
+kubeadm knows only one place for them. It is run in a mount namespace of its own, in which an empty folder lies over that place: no other
+process sees it, least of all the kubelet. kubectl reads manifests (``patch --local`` asks no API), whose format is YAML.
 """
 
 from __future__ import annotations

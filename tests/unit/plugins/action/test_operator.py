@@ -210,7 +210,7 @@ def test_the_same_request_without_a_name_goes_on_with_the_one_under_way(bench: B
     bench.begin(group("a"))
     spec = action(group("a"))["spec"]
     again = run_action("operator_action", spec=spec, **bench.common)
-    assert again["act"] and again["action"] == "first" and "is gone on with" in again["msg"]
+    assert again["act"] and again["action"] == "first" and "is resumed" in again["msg"]
     refused = run_action("operator_action", spec=spec, mode="Controlled", **bench.common)
     assert refused["failed"] and "Action first of this cluster has not ended" in refused["msg"]
     for more, said in (

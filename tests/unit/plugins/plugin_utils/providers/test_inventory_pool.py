@@ -173,7 +173,7 @@ OTHER = {"id": "id-2", "machine": "x1", "cluster": "dev"}
         (CLAIM, {"machineID": "aa", "claim": None, "traces": ["etcd"]}, "running", ""),
         (CLAIM, {"machineID": "aa", "claim": None, "traces": []}, "missing", "was wiped"),
         (CLAIM, {"machineID": "aa", "claim": OTHER, "traces": ["etcd"]}, "missing", "machine x1 of cluster dev"),
-        (CLAIM, {"machineID": "bb", "claim": OWN, "traces": []}, "", "answers as somebody else"),
+        (CLAIM, {"machineID": "bb", "claim": OWN, "traces": []}, "", "answers as another machine"),
         (CLAIM, {"machineID": "", "claim": None, "traces": []}, "", "machine-id is missing"),
         ({}, {"machineID": "aa", "claim": None, "traces": ["etcd"]}, "running", ""),
         ({}, {"machineID": "aa", "claim": None, "traces": []}, "running", ""),

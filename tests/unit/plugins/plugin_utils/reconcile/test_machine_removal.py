@@ -202,7 +202,7 @@ def test_the_snapshot_goes_to_the_newest_that_is_ready_and_stays(world: World) -
 def test_after_a_long_drain_it_is_decided_anew_before_a_member_goes(world: World) -> None:
     world.machines.meanwhile["node_drain"] = lambda: world.passes(60)
     result = world.removal().take_out()
-    assert result["ready"] is False and "looked at again" in result["msg"]
+    assert result["ready"] is False and "observed again" in result["msg"]
     assert world.machines.modules() == ["node_drain"] and world.stage() == "WaitingForPreTerminateHook"
     assert world.removal().take_out()["ready"] is True
     assert world.machines.modules() == ["node_drain", "etcd_snapshot", "etcd_member"], "it is not drained twice"
