@@ -145,7 +145,7 @@ def _workers(view: View) -> Optional[Outcome]:
     begun = condition_of(view.control_plane, "Deleting").get("reason") in (WAITING_FOR_MACHINES, COMPLETED)
     started = view.latched or any(machine.joined or machine.bootstrap == names.RUNNING for machine in view.machines)
     if begun or not started:
-        # Either workers were checked before the first machine was deleted, or no API existed that they could have joined.
+        # Either workers were checked before the first machine was deleted, or no API existed that they could join.
         return None
     trouble = unreachable(view)
     text = f"whether worker Nodes still belong to the cluster can't be told: {trouble.message}"
