@@ -28,7 +28,7 @@ from ...objects.conditions import (
 )
 from .. import names
 from ..conditions.control_plane import strangers, stray_lasts
-from ..conditions.machine import registration, taint_title
+from ..conditions.node_registration import registration, taint_title
 from ..snapshot.view import MachineView, View
 from . import certificates as on_disk
 from .nodes import silent_since, unmanaged_nodes

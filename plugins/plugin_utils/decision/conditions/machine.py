@@ -20,6 +20,7 @@ from .. import names
 from ..checks.connection import connection_down
 from ..rollout.uptodate import Outdated
 from ..snapshot.view import MachineView, View, annotations_of, condition_of
+from .node_registration import registration, same_taint, taint_title
 
 Object = dict[str, Any]
 INSPECTION_FAILED = "InspectionFailed"
@@ -225,15 +226,6 @@ def _member(view: View, machine: MachineView) -> Object:
     return condition(kind, names.FALSE, "NotHealthy", f"Etcd member is not healthy: {text or 'no reason given'}")
 
 
-def registration(view: View, machine: MachineView) -> Object:
-    """How the machine's Node was registered, by its KubeadmConfig, or by the spec where it has none."""
-    config = (machine.config.get("spec") if machine.config else view.spec.get("kubeadmConfigSpec")) or {}
-    found: Object = (config.get("joinConfiguration") or config.get("initConfiguration") or {}).get(
-        "nodeRegistration"
-    ) or {}
-    return found
-
-
 def _labels_and_taints(view: View, machine: MachineView) -> Object:
     kind = "NodeKubeadmLabelsAndTaintsSet"
     node = machine.node or {}
@@ -251,22 +243,11 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
         missing += [f"taint {taint}" for taint in taints if all(each.get("key") != taint for each in present)]
     else:
         missing += [
-            f"taint {taint_title(taint)}" for taint in asked if not any(_same_taint(taint, each) for each in present)
+            f"taint {taint_title(taint)}" for taint in asked if not any(same_taint(taint, each) for each in present)
         ]
     if missing:
         return condition(kind, names.FALSE, "NotSet", f"Node lacks {', '.join(missing)}, which kubeadm sets")
     return condition(kind, names.TRUE, "Set")
-
-
-def taint_title(taint: Object) -> str:
-    """A taint as kubectl writes it: "key=value:effect"."""
-    value = f"={clip(taint['value'], 80)}" if taint.get("value") else ""
-    return f"{clip(taint.get('key'), 120)}{value}:{clip(taint.get('effect'), 40) or 'NoSchedule'}"
-
-
-def _same_taint(one: Object, other: Object) -> bool:
-    # As the API server tells them apart.
-    return one.get("key") == other.get("key") and one.get("effect") in (None, "", other.get("effect"))
 
 
 def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
