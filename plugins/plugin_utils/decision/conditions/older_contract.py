@@ -46,6 +46,7 @@ _MACHINE: Mapping[str, tuple[str, str, str, str]] = {
     "SchedulerPodHealthy": ("SchedulerPodHealthy", "PodFailed", "PodInspectionFailed", ERROR),
     "EtcdPodHealthy": ("EtcdPodHealthy", "PodFailed", "PodInspectionFailed", ERROR),
     "EtcdMemberHealthy": ("EtcdMemberHealthy", "EtcdMemberUnhealthy", "MemberInspectionFailed", ERROR),
+    # A MachineHealthCheck and the remediation set these two on the stored Machine; no decision computes them.
     "HealthCheckSucceeded": ("HealthCheckSucceeded", "UnhealthyNode", "UnhealthyNode", WARNING),
     "OwnerRemediated": ("OwnerRemediated", "WaitingForRemediation", "WaitingForRemediation", WARNING),
 }
@@ -59,7 +60,6 @@ _EXACTLY: Mapping[str, tuple[str, str]] = {
     "HasRemediateAnnotation": ("HasRemediateAnnotation", WARNING),
     "RemediationFailed": ("RemediationFailed", ERROR),
 }
-# A MachineHealthCheck and the remediation set them on the stored Machine, no decision computes them.
 _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
     "InfrastructureReady": ("InfrastructureReady", "WaitingForInfrastructure", "InfrastructureUnknown", INFO),
     "ControlPlaneInitialized": (
