@@ -166,7 +166,7 @@ def _etcd_left_behind(view: View) -> Optional[Outcome]:
         return None
     text = f"the spec names an external etcd, and this control plane's data are in etcd on its machines (cluster {recorded})"
     fix = (
-        "Take spec.kubeadmConfigSpec.clusterConfiguration.etcd.external out again. To have an external etcd, make a new cluster "
+        "Remove spec.kubeadmConfigSpec.clusterConfiguration.etcd.external. To have an external etcd, make a new cluster "
         "from a snapshot."
     )
     return block("EtcdLeftBehind", text, fix)
@@ -246,7 +246,11 @@ def _living(context: Context) -> Outcome:
 
 
 def _failed(context: Context, machine: MachineView) -> Outcome:
-    unsaid = "no reason recorded" if machine.bootstrap == names.FAILED else "nobody saw its end, and it does not answer"
+    unsaid = (
+        "no reason recorded"
+        if machine.bootstrap == names.FAILED
+        else "its end was not observed, and it does not answer"
+    )
     said = machine.bootstrap_message or machine.infrastructure_gone or unsaid
     removal = remove_joiner(context, machine, "BootstrapFailed", f"its bootstrap failed ({said})")
     return retried(context, machine, removal)

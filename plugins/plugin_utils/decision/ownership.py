@@ -39,8 +39,9 @@ def controlled(machines: Iterable[Object]) -> str:
     by_owner: dict[str, list[str]] = {}
     for each in machines:
         owner = controller_of(each)
-        by_owner.setdefault(title(owner) if owner is not None else "nobody", []).append(str(each["metadata"]["name"]))
-    said = [f"{_plural(found)} controlled by {owner}" for owner, found in by_owner.items()]
+        by = f"controlled by {title(owner)}" if owner is not None else "without a controller"
+        by_owner.setdefault(by, []).append(str(each["metadata"]["name"]))
+    said = [f"{_plural(found)} {by}" for by, found in by_owner.items()]
     return ", ".join(said)
 
 

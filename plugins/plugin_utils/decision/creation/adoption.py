@@ -26,8 +26,8 @@ def one_controller(view: View) -> str:
     """Return the remedy for Machines that another controller has."""
     return (
         f"Where that one is to manage them, name it in the Cluster's spec.controlPlaneRef again ({advice.edit(kinds.CLUSTER, view.name)}). Where this "
-        "one is, take the other's controller reference out of metadata.ownerReferences of each Machine "
-        f"({advice.edit(kinds.MACHINE, view.others[0].name)}), or the Machine out of this cluster's labels."
+        "one is, remove the other's controller reference from metadata.ownerReferences of each Machine "
+        f"({advice.edit(kinds.MACHINE, view.others[0].name)}), or this cluster's labels from the Machine."
     )
 
 
@@ -50,7 +50,11 @@ def adopt(context: Context) -> Optional[Outcome]:
             text = (
                 f"machine {machine.name} has no KubeadmConfig, so nothing says how it was made; no machine is adopted"
             )
-            return block("AdoptionFailed", text, "Put its KubeadmConfig into the store, or take the Machine out.")
+            return block(
+                "AdoptionFailed",
+                text,
+                "Put its KubeadmConfig into the store, or remove this cluster's labels from the Machine.",
+            )
         version = read_version(machine.version)
         if version is None or wanted is None:
             continue

@@ -89,7 +89,7 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
             outcome = held(troubles)
             outcome.preflight = checks
             return outcome
-    text = f"0 of {view.replicas} replicas" + (": go on with the first machine" if machine else "")
+    text = f"0 of {view.replicas} replicas" + (": resume the first machine" if machine else "")
     outcome = Outcome(names.INITIALIZE, [reason("NotInitialized", text)], preflight=checks)
     if view.managed_etcd:
         verdict = quorum.check_add([])
@@ -154,7 +154,7 @@ def join(
         missing = template_missing(context, machine)
         if missing is not None:
             return missing
-        text = _counts(view) + (": go on with a machine that was begun" if machine else f": {why}" if why else "")
+        text = _counts(view) + (": resume a machine that was started" if machine else f": {why}" if why else "")
         outcome = Outcome(names.JOIN, [reason(name, text)], prerequisites=prerequisites(view))
         _place(context, outcome, machine)
     outcome.preflight, outcome.quorum = result.checks, certificate
@@ -202,7 +202,7 @@ def _why(view: View, verdict: quorum.Verdict) -> str:
             + (
                 "The new member joins as a learner and is promoted only in step with the leader; if it dies right after that, etcd stops until it is back."
                 if _joins_as_learner(view)
-                else "From the moment it is added until it answers, etcd stands still; if it dies meanwhile, etcd stays so until it is back."
+                else "From the moment it is added until it answers, etcd does not serve; if it dies meanwhile, etcd stays so until it is back."
             )
             + " Have a snapshot."
         )
@@ -243,11 +243,11 @@ def _gone_on(context: Context, machine: MachineView) -> Outcome:
 def _unheard(machine: MachineView) -> Outcome:
     end = format_time(machine.ends_at)
     text = (
-        f"machine {machine.name} is to go and does not answer ({_silence(machine)}), and kubeadm may run there until {end}: what may be adding its "
-        "etcd member is not removed as a machine without one"
+        f"machine {machine.name} is to be removed and does not answer ({_silence(machine)}), and kubeadm may run there until {end}: it may be "
+        "adding its etcd member, so it is not removed as a machine without one"
     )
     fix = (
-        f"Run the same again after {end}: by then the machine itself has ended kubeadm. If it is off and stays off, go on at once "
+        f"Run the same again after {end}: by then the machine itself has ended kubeadm. If it is off and stays off, resume at once "
         f"(-e control_plane_consent={consent(machine.name)})."
     )
     return block(BOOTSTRAP_UNKNOWN, text, fix)

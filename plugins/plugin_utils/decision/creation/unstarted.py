@@ -40,7 +40,7 @@ def unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
         )
     # It may have died before anything was started on it, or never existed: resuming it would never end.
     if marked(machine):
-        return retried(context, machine, remove_unstarted(machine, "somebody marked it to be replaced"))
+        return retried(context, machine, remove_unstarted(machine, "is marked for remediation"))
     if machine.provisioned and machine.infrastructure_gone:
         why = f"its provider says: {clip(machine.infrastructure_gone, 80)}"
         return retried(context, machine, remove_unstarted(machine, why))

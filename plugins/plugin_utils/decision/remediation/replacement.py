@@ -175,7 +175,7 @@ def _verdict(view: View, machine: MachineView) -> Optional[quorum.Verdict]:
 def _order(view: View, machine: MachineView, verdict: quorum.Verdict) -> str:
     if machine.member is None:
         return "It has no etcd member: the membership does not change."
-    text = "An unhealthy member goes before its replacement is added: it gives no vote, but raises the number of votes needed."
+    text = "An unhealthy member is removed before its replacement is added: it gives no vote, but raises the number of votes needed."
     if view.leader is not None and view.leader.id == machine.member.id:
         text += " It leads: leadership is moved to another member first."
     return text if verdict.allowed else f"{text} Refused: {verdict.why}."
@@ -215,10 +215,10 @@ def _gates(
         # With a member of its own, the quorum arithmetic refuses the same; without one it would compute nothing.
         loose = [each.describe() for each in view.members if not each.settled and machine.member is None]
         text = f"an earlier change of the membership is unfinished: {', '.join(loose)}"
-        fix = "It is finished, or the member removed, before another machine goes."
+        fix = "It is finished, or the member removed, before another machine is removed."
         gate("MembersSettled", _no(DEFERRED, text, fix, waits) if loose else None, "no member is unfinished")
         unknown = [each.describe() for each in voters_of_nobody(view, machine)]
-        text = f"whose is the etcd {', '.join(unknown)}? It may be this machine's, and would die with it"
+        text = f"whose is the etcd {', '.join(unknown)}? It may be this machine's, and would be lost with it"
         gate(
             "MemberKnown",
             _no(CANNOT, text, OTHER_NAME, waits) if unknown else None,
@@ -228,7 +228,7 @@ def _gates(
         text = f"it could result in etcd quorum loss: {verdict.why}"
         waits = waits and verdict.after.voters > 0
         gate("EtcdQuorum", None if verdict.allowed else _no(CANNOT, text, fix, waits), verdict.why)
-        gate(VIEWS_AGREE, views_trouble(view, machine) or _lists_differ(view), "nothing speaks against the view")
+        gate(VIEWS_AGREE, views_trouble(view, machine) or _lists_differ(view), "no problem with the view")
         leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
         stuck = leadership is not None and not leadership["to"]
         text = "it leads etcd, and no other machine can take the leadership over"
@@ -248,13 +248,13 @@ def _lists_differ(view: View) -> Optional[Trouble]:
     waits = view.etcd.get("memberListAgrees") is None and (
         view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
     )
-    return _no("ViewsDisagree", text, "Look at the network between the members.", waits)
+    return _no("ViewsDisagree", text, "Check the network between the members.", waits)
 
 
 def _etcd_known(view: View) -> tuple[Optional[Trouble], str]:
     waits = view.settling or not view.lasting(view.control_plane, CONTROL_PLANE_COMPONENTS_HEALTHY)
     said = clip(view.etcd.get("message")) or "no reason given"
-    fix = "Look at etcd; nothing is removed while it is unknown."
+    fix = "Check etcd; nothing is removed while it is unknown."
     if view.managed_etcd:
         text = f"failed to check etcd cluster health before remediation: {said}"
         return (None, "etcd gave its member list") if view.etcd_known else (_no(DEFERRED, text, fix, waits), "")

@@ -180,11 +180,11 @@ def try_again(view: View, machine: MachineView) -> tuple[Record, Optional[Refusa
     what = f"machine {machine.name} replaces {clip(earlier.machine, 80)}, which failed at {earlier.timestamp}"
     if last + period > view.now:
         text = f"{what}: the next try is not before {period} s after that (remediation.retryPeriodSeconds)"
-        fix = "Look at why the machines fail; the next run after that time tries again."
+        fix = "Find out why the machines fail; the next run after that time tries again."
         return fresh, Refusal("RemediationDeferred", text, fix)
     if isinstance(limit, int) and earlier.retry_count >= limit:
         text = f"{what}: it has been tried {earlier.retry_count + 1} times, and remediation.maxRetry is {limit}"
-        fix = "Look at why the machines fail, mend it, then raise spec.remediation.maxRetry of the KubeadmControlPlane."
+        fix = "Find out why the machines fail, repair that, then raise spec.remediation.maxRetry of the KubeadmControlPlane."
         return fresh, Refusal("CannotBeRemediated", text, fix)
     return Record(machine.name, fresh.timestamp, earlier.retry_count + 1), None
 

@@ -138,12 +138,12 @@ def _unfinished(view: View) -> Optional[Outcome]:
     if not record.get("memberID"):
         text = f"what machine {machine.name} has recorded of a recovery of etcd can't be read: {clip(record.get('message')) or 'no reason given'}"
         fix = (
-            f"Look at /var/lib/kubeadm-control-plane/recover-single-voter.json on {machine.name}. Where no unit {_UNIT}* runs there and "
-            "/etc/kubernetes/manifests/etcd.yaml is there without --force-new-cluster, remove that file and reconcile."
+            f"Check /var/lib/kubeadm-control-plane/recover-single-voter.json on {machine.name}. Where no unit {_UNIT}* runs there and "
+            "/etc/kubernetes/manifests/etcd.yaml exists without --force-new-cluster, remove that file and reconcile."
         )
         return block(RECORD_UNREADABLE, text, fix)
     lost = clip(record.get("lost"), 80)
-    text = f"the recovery of etcd on machine {machine.name} from the loss of {lost or 'its second voter'} was begun"
+    text = f"the recovery of etcd on machine {machine.name} from the loss of {lost or 'its second voter'} was started"
     outcome = Outcome(names.RECOVER_SINGLE_VOTER, [reason(RECOVERING, text)])
     outcome.target = {**target(machine, resume=True, member=record.get("memberID")), "lost": record.get("lost") or None}
     return outcome
@@ -154,14 +154,14 @@ def _judge(view: View, found: LostVoter) -> Outcome:
     gone = bool(found.machine.infrastructure_gone)
     asked = check(CONSENT, PASS if consented else FAIL, found.consent if consented else f"not given: {found.consent}")
     if not _lasted(view, settings.PATIENCE):
-        return _waits(_what(found), "It is looked at for a minute before it counts as lost.", asked)
+        return _waits(_what(found), "It is observed for a minute before it counts as lost.", asked)
     if not gone and view.settling and found.machine.bootstrap == names.FAILED:
         return _waits(_what(found), f"{found.machine.name} still runs: its etcd may come up yet.", asked)
     if not consented:
         outcome = block(QUORUM_LOST, _what(found), _fix(found))
         outcome.preflight = [asked]
         return outcome
-    text = f"etcd on {found.survivor.name} goes on alone, without machine {found.machine.name}, as was consented to"
+    text = f"etcd on {found.survivor.name} continues alone, without machine {found.machine.name}, as was consented to"
     outcome = Outcome(names.RECOVER_SINGLE_VOTER, [reason(QUORUM_LOST, text)], preflight=[asked])
     outcome.target = {**target(found.survivor, member=found.member), "lost": found.machine.name}
     return outcome
@@ -206,7 +206,7 @@ def _fix(found: LostVoter) -> str:
     )
     return (
         f"Bring {lost} back (power, network) and reconcile: if its etcd starts, nothing is lost. If it is gone for good, reconcile with "
-        f"-e control_plane_consent={names.RECOVER_SINGLE_VOTER}:{lost}: a snapshot is kept, etcd on {survivor} goes on alone, and {lost} is lost and "
+        f"-e control_plane_consent={names.RECOVER_SINGLE_VOTER}:{lost}: a snapshot is kept, etcd on {survivor} continues alone, and {lost} is lost and "
         f"replaced; {held}."
     )
 

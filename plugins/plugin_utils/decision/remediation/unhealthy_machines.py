@@ -272,7 +272,7 @@ class _Series:
         """Return the remark where counting starts again, else ""."""
         if self._at is None or self._now - self._at <= timeout:
             return ""
-        return f" (it was last looked at {format_duration(self._now - self._at)} ago, so counting begins anew: check more often than that)"
+        return f" (it was last observed {format_duration(self._now - self._at)} ago, so counting starts again: check more often than that)"
 
     def document(self) -> Object:
         """Return the series as the status keeps them."""

@@ -67,7 +67,7 @@ def _waiting(machine: MachineView, found: list[str], name: str) -> Outcome:
     listed = ", ".join(clip(each, 120) for each in found)
     text = f"the deletion of machine {machine.name} is held by {'hooks' if len(found) > 1 else 'a hook'}: {listed}"
     fix = (
-        "Whoever set it takes the annotation off the Machine when its work is done; take it off yourself if nobody will "
+        "The controller that set it removes the annotation from the Machine when its task is completed; if it never will, remove the annotation yourself "
         f"({advice.edit(kinds.MACHINE, machine.name)})."
     )
     outcome = block(name, text, fix)

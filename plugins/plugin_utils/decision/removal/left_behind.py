@@ -63,7 +63,7 @@ def _said(node: Object) -> str:
     if since is None:
         return (
             f"Node {name} was left behind by machine {name}, which was removed, and its kubelet still reports: the host runs. Turn it off or reset "
-            f"it (kubeadm reset); the Node goes with a reconcile {settings.CONNECTION_GRACE} s after its kubelet has fallen silent"
+            f"it (kubeadm reset); a reconcile {settings.CONNECTION_GRACE} s after its kubelet has fallen silent deletes the Node"
         )
     due = format_time(since + settings.CONNECTION_GRACE)
     return f"Node {name} was left behind by machine {name}, which was removed; a reconcile after {due} deletes it"

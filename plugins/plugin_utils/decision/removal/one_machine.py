@@ -28,7 +28,7 @@ from .leadership import hand_over
 
 CANNOT_BE_REMEDIATED = "CannotBeRemediated"
 
-_HELP_OTHERS = "Bring the other machines back to health first. If the data of this one is not needed, that is a person's decision: see status."
+_HELP_OTHERS = "Bring the other machines back to health first. If the data of this one is not needed, that is the user's decision: see status."
 # A store never takes a mark of deletion back by itself.
 _TAKE_BACK = (
     "There is no other machine that is to stay, so this one holds the only data. To keep it, take its deletion back by hand: "
@@ -72,7 +72,7 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
         text = f"the bootstrap of machine {machine.name} failed ({said}), and whether a control plane exists can't be told: {_unknown(view)}"
         name = "InitializationUnknown"
     fix = (
-        f"Look at {typed_name(machine.name)} (kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes). If there is nothing to keep, delete the cluster "
+        f"Check {typed_name(machine.name)} (kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes). If there is nothing to keep, delete the cluster "
         "with the playbook delete and reconcile again."
     )
     outcome = block(name, text, fix)
@@ -156,9 +156,7 @@ def only_candidate(view: View, machine: MachineView) -> Optional[quorum.MemberSt
 def _order(view: View, member: Optional[quorum.MemberState], why: str) -> str:
     if member is None:
         return "It has no etcd member: the membership does not change."
-    text = (
-        f"Its member goes before anything is added, because {why}; a member that does not work only raises the quorum."
-    )
+    text = f"Its member is removed before anything is added, because {why}; a member that does not work only raises the quorum."
     if view.leader is not None and view.leader.id == member.id:
         text += " It leads: leadership is moved to another member first."
     return text

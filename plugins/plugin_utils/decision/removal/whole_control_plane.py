@@ -39,7 +39,7 @@ def in_itself(title: str, marked: bool) -> str:
     As a text for messages; ``marked``: the cluster is marked for deletion already.
     """
     what = f"the objects of the cluster {title} are in its own API"
-    why = "with its last machine they would go, and with them what says which infrastructure is left"
+    why = "with its last machine they would be deleted, and with them the record of the infrastructure that is left"
     if not marked:
         return f"{what}: {why}"
     return f"{what}, and it is marked there for deletion, which can't be taken back in an API: {why}"
@@ -78,7 +78,7 @@ def decide_deletion(context: Context) -> Outcome:
     if not (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
         text = (
             "deleted: no machine of it is left. Only the KubeadmControlPlane was marked, so the Cluster, its infrastructure and its keys stay; the "
-            "playbook delete takes them away"
+            "playbook delete removes them"
         )
         if view.others:
             text += f". What isn't its own stays, too: {ownership.controlled(each.machine for each in view.others)}"
@@ -115,7 +115,7 @@ def _shared(view: View) -> Optional[Outcome]:
         text = f"the Cluster is marked for deletion, and {said}, which the Cluster does not name: they are not deleted with it"
         fix = (
             f"Name that one in the Cluster's spec.controlPlaneRef ({advice.edit(kinds.CLUSTER, view.name)}) and run the playbook delete again; where "
-            "it is gone, take its reference out of metadata.ownerReferences of each Machine "
+            "it is gone, remove its reference from metadata.ownerReferences of each Machine "
             f"({advice.edit(kinds.MACHINE, staying[0].name)})."
         )
     outcome = block(MIXED_MANAGEMENT, text, fix)

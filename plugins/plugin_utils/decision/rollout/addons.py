@@ -99,7 +99,7 @@ def left_alone(found: list[Addon]) -> list[Object]:
 
 def _said(addon: Addon) -> str:
     wanted = f" instead of {addon.wanted}" if addon.wanted else ""
-    return f"{addon.title} goes on running {clip(addon.running, 300)}{wanted}: {addon.problem}"
+    return f"{addon.title} continues to run {clip(addon.running, 300)}{wanted}: {addon.problem}"
 
 
 def _kube_proxy(view: View, installed: Object) -> Optional[Addon]:

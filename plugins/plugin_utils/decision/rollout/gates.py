@@ -72,7 +72,7 @@ def _min_ready(view: View, step: Step, victim: Optional[MachineView]) -> tuple[l
     if not early:
         return [], f"every machine has been Ready for {wanted} s"
     text = f"not Ready for {wanted} s yet: {', '.join(early)}"
-    fix = f"If it does not become Ready, look at its Node; the annotation {kinds.ANNOTATION_MIN_READY_SECONDS} asks for this."
+    fix = f"If it does not become Ready, check its Node; the annotation {kinds.ANNOTATION_MIN_READY_SECONDS} asks for this."
     return [Trouble(MIN_READY_SECONDS, "WaitingForMinReadySeconds", text, fix, True)], ""
 
 
@@ -84,7 +84,7 @@ def _readiness(view: View) -> tuple[list[Trouble], str]:
             name, said = clip(gate.get("name"), 80), clip(gate.get("message"))
             state = "is not met" if gate.get("status") == names.FALSE else "can't be told"
             text = f"readiness gate {name} {state}" + (f": {said}" if said else "")
-            fix = f"Look at the object that the gate names (annotation {kinds.ANNOTATION_READINESS_GATES})."
+            fix = f"Check the object that the gate names (annotation {kinds.ANNOTATION_READINESS_GATES})."
             found.append(Trouble(READINESS_GATES, "ReadinessGateNotMet", text, fix, True))
     return found, f"all {len(gates)} are met" if gates else ""
 
@@ -119,7 +119,7 @@ def replacement_policy(view: View) -> tuple[list[Trouble], str]:
     if wish == names.REPLACE_ASK and policy.get("approved") is True:
         return [], "this replacement was approved with the plan"
     if wish == names.REPLACE_ASK:
-        text = "a machine would be replaced, and that wants your consent (control_plane_replace is ask)"
+        text = "a machine would be replaced, and that needs your consent (control_plane_replace is ask)"
         fix = "Run plan with -e control_plane_plan_file=FILE, read it, then reconcile with the same file."
         return [Trouble(REPLACEMENT_POLICY, "ReplacementNotApproved", text, fix, False, postpones=True)], ""
     text = "a machine would have to be replaced, and that is not allowed (control_plane_replace is never)"

@@ -69,7 +69,7 @@ def _amid_rotation(view: View, outcome: Outcome) -> Outcome:
 def rotation_told(cluster: str, rotation: Mapping[str, Any]) -> str:
     """Return an unfinished rotation (unfinishedRotation) as a text for messages."""
     what = ", ".join(rotation.get("authorities") or ()) or "certificate authorities"
-    begun = f", begun by the Action {rotation['action']}," if rotation.get("action") else ""
+    begun = f", started by the Action {rotation['action']}," if rotation.get("action") else ""
     return f"a rotation of {what}{begun} is not over (Secret {kinds.secret_name(cluster, kinds.PURPOSE_AUTHORITY_ROTATION)})"
 
 

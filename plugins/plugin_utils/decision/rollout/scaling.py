@@ -116,9 +116,9 @@ def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
 def _order(view: View, victim: MachineView, name: str, old: bool) -> str:
     domain = f" in failure domain {clip(victim.failure_domain, 60)}" if victim.failure_domain else ""
     if name == ROLLING_OUT:
-        text = f"{victim.name} goes: it is not up to date, and comes first by annotation, health, failure domain and age{domain}."
+        text = f"{victim.name} is removed: it is not up to date, and comes first by annotation, health, failure domain and age{domain}."
     else:
-        text = f"{victim.name} goes: it comes first by annotation, {'being not up to date, ' if old else ''}health, failure domain and age{domain}."
+        text = f"{victim.name} is removed: it comes first by annotation, {'being not up to date, ' if old else ''}health, failure domain and age{domain}."
     if view.leader is not None and victim.member is not None and view.leader.id == victim.member.id:
         text += " It leads etcd: leadership is moved first, so that no election is needed."
     return text

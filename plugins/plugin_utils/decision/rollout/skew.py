@@ -56,7 +56,7 @@ def _machines(view: View, wanted: Version, own: list[tuple[Version, str]]) -> li
         return [Trouble(VERSION_SKEW, "VersionDowngrade", text, fix, False)]
     if not wanted.follows(oldest):
         text = f"machine {first} runs {oldest} and {wanted} is wanted: API servers may differ by one minor version only"
-        fix = f"Set spec.version to a {oldest.major}.{oldest.minor + 1} version first, reconcile, then go on."
+        fix = f"Set spec.version to a {oldest.major}.{oldest.minor + 1} version first, reconcile, then continue."
         return [Trouble(VERSION_SKEW, "VersionSkew", text, fix, False)]
     return []
 

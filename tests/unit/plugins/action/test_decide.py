@@ -163,7 +163,7 @@ def test_machines_are_made_with_the_planned_names_also_those_made_ahead(folder: 
 def test_a_killed_run_is_gone_on_with_by_the_same_plan(folder: Folder) -> None:
     _document, name = folder.begin_first_machine()
     decided = folder.decide(run="r2")
-    assert decided["msg"].startswith("step 3 of 5: go on initializing"), decided["msg"]
+    assert decided["msg"].startswith("step 3 of 5: resume initializing"), decided["msg"]
     assert (decided["decision"]["target"]["machine"], decided["decision"]["target"]["resume"]) == (name, True)
 
 

@@ -132,7 +132,7 @@ def test_a_plan_is_bounded() -> None:
         (cluster(3), "initialize the control plane on a new machine: 0 of 3 replicas; etcd 1 voter, quorum 1"),
         (
             healthy(1, replicas=3).machine("m2", "Running", age=5),
-            "go on joining machine m2: 1 of 3 replicas: kubeadm join is under way",
+            "resume joining machine m2: 1 of 3 replicas: kubeadm join is under way",
         ),
         (
             healthy(2, replicas=3).machine("m3", "Failed"),
