@@ -111,7 +111,7 @@ MACHINE = _object(
                 "state": OneOf("", names.RUNNING, names.SUCCEEDED, names.FAILED),
                 "message": Text(),
                 "startedAt": Time(),
-                "endsAt": Time("When the machine itself has ended it, whoever waits for it."),
+                "endsAt": Time("When the machine itself has ended it, even if no run waits for it."),
             }
         ),
     },
