@@ -62,7 +62,7 @@ def _min_ready(view: View, step: Step, victim: Optional[MachineView]) -> tuple[l
     if wanted is None:
         text = f"the annotation {kinds.ANNOTATION_MIN_READY_SECONDS} is no number of seconds"
         wanted_text = advice.correct_annotation(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_MIN_READY_SECONDS)
-        fix = f'To go on, {wanted_text}: for example "60".'
+        fix = f'To continue, {wanted_text}: for example "60".'
         return [Trouble(MIN_READY_SECONDS, "MinReadySecondsInvalid", text, fix, False)], ""
     early = []
     for machine in view.live:

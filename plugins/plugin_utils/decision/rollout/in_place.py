@@ -28,7 +28,7 @@ def beside_actions(view: View, outcome: Outcome) -> Outcome:
     """Return the outcome, or the refusal because of an Action.
 
     An Action that is under way, or a certificate rotation that one left unfinished, refuses steps. A deletion of the
-    whole cluster resumes; an outcome that waits or is refused anyway stays as it is.
+    whole cluster continues; an outcome that waits or is refused anyway stays unchanged.
     """
     if view.deleting or view.paused:
         return outcome
