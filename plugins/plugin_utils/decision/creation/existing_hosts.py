@@ -40,10 +40,10 @@ _LONGEST = 600
 
 
 def hosts_checked(context: Context, machine: Optional[MachineView]) -> Optional[tuple[list[Trouble], str]]:
-    """Return the problems with the existing hosts, and a text without any.
+    """Return the problems with existing hosts, and a text about fitting ones.
 
-    The text says which hosts fit. None where no host was asked, or where `machine`, which is to be resumed, has its
-    host already.
+    The text is for the case without problems. None where no host was asked, or where `machine`, which is to be resumed,
+    has its host already.
     """
     view = context.view
     if not _asked(view) or (machine is not None and has_host(machine)):

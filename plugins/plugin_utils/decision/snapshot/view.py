@@ -252,7 +252,7 @@ class View:
         )
 
     def held(self, obj: Object, kind: str, status: str) -> Optional[int]:
-        """Return the seconds of a stored condition's status, None for another."""
+        """Return the seconds since a condition took `status`, None for another."""
         condition = condition_of(obj, kind)
         since = parse_time(condition.get("lastTransitionTime"))
         if condition.get("status") != status or since is None:
