@@ -48,9 +48,7 @@ def hosts_checked(context: Context, machine: Optional[MachineView]) -> Optional[
     view = context.view
     if not _asked(view) or (machine is not None and has_host(machine)):
         return None
-    needed = hosts_needed(context)
-    if not needed and machine is None:
-        needed = context.domains(1)
+    needed = hosts_needed(context, context.domains(1) if machine is None else ())
     obstacles = [_obstacle(each) for each in view.raw.get("obstacles") or ()]
     troubles, text = _matched(view, needed, _free(view), machine) or ([], "no host is needed")
     if troubles and context.rollout is not None and max_surge(view) and len(view.live) >= context.replicas:
@@ -76,10 +74,11 @@ def host_of_next(context: Context, victim: MachineView) -> Optional[tuple[list[T
     return _matched(view, context.domains(1, without=victim.name), [*_free(view), *own], None)
 
 
-def hosts_needed(context: Context) -> list[str]:
+def hosts_needed(context: Context, otherwise: Sequence[str] = ()) -> list[str]:
     """Return the failure domains of machines that need a free host now.
 
-    "" is any failure domain; hosts that a removal gives back later are not counted.
+    "" is any failure domain; hosts that a removal gives back later are not counted, and machines that were prepared
+    ahead have their hosts. `otherwise` are the domains where none is missing, as in a rollout, which makes one more.
 
     A control plane that doesn't exist yet is started only where it can be completed. Later one machine is enough, or
     two where the first alone would leave etcd with an even number of members, which survives no more failures than one
@@ -98,7 +97,7 @@ def hosts_needed(context: Context) -> list[str]:
         for each in view.raw.get("preparedMachines") or ()
         if _claimed(each)
     )
-    return list((Counter(domains[:needed]) - prepared).elements())
+    return list((Counter(domains[:needed] or otherwise) - prepared).elements())
 
 
 def has_host(machine: MachineView) -> bool:
@@ -165,8 +164,8 @@ def _is_in(host: Object, domain: str) -> bool:
 def _matched(
     view: View, needed: Sequence[str], hosts: Sequence[Object], machine: Optional[MachineView]
 ) -> Optional[tuple[list[Trouble], str]]:
-    if view.raw.get("pool") is None and not hosts:
-        # Machines of another provider.
+    if not needed or (view.raw.get("pool") is None and not hosts):
+        # Or machines of another provider.
         return None
     fit = [each for each in hosts if not each.get("missing")]
     short = _unmatched(needed, fit)
