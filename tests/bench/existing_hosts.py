@@ -106,11 +106,14 @@ def ours() -> Contestant:
     return Contestant(OURS, Field.user, create)
 
 
-def peer(name: str, playbook: Path) -> Contestant:
-    """Return a user's playbook, run in its own folder; `prepare.yml` beside it is run before the clock starts."""
+def peer(name: str, playbook: Path, program: str) -> Contestant:
+    """Return a user's playbook, run in its own folder; `prepare.yml` beside it is run before the clock starts.
+
+    ``program`` is the ansible-playbook that runs both.
+    """
 
     def play(field: Field, path: Path) -> None:
-        words = ["env", *(f"--unset={each}" for each in NOT_FOR_PEERS), "ansible-playbook"]
+        words = ["env", *(f"--unset={each}" for each in NOT_FOR_PEERS), program]
         run = Workspace.run([*words, "-i", str(peer_inventory(field)), str(path)], path.parent, PEER_SECONDS)
         if run.returncode != 0:
             sys.exit(f"{path} failed:\n{run.output[-6000:]}")
@@ -190,7 +193,7 @@ def ratios(found: t.Mapping[str, t.Sequence[t.Mapping[str, float]]]) -> dict[str
     return figures
 
 
-def peers_of(arguments: t.Sequence[str]) -> list[Contestant]:
+def peers_of(arguments: t.Sequence[str], program: str) -> list[Contestant]:
     """Return the peers asked for: `NAME=PLAYBOOK`, or a playbook alone, whose folder's name is the peer's."""
     found: dict[str, Contestant] = {}
     for each in arguments:
@@ -201,7 +204,7 @@ def peers_of(arguments: t.Sequence[str]) -> list[Contestant]:
         name = name or playbook.parent.name
         if name in (PLAIN, OURS) or name in found:
             sys.exit(f"--peer {each}: another contestant has the name {name}; give one as --peer NAME={playbook}")
-        found[name] = peer(name, playbook)
+        found[name] = peer(name, playbook, program)
     return list(found.values())
 
 
@@ -216,13 +219,19 @@ def main() -> None:
         metavar="[NAME=]PLAYBOOK",
         help="a playbook that makes a control plane, too",
     )
+    parser.add_argument(
+        "--peer-ansible",
+        default="ansible-playbook",
+        metavar="PROGRAM",
+        help="the ansible-playbook that runs peers, where theirs needs another ansible-core than the bench's own",
+    )
     options = parser.parse_args()
     if options.turns < 1:
         parser.error("--turns: at least 1")
     if os.geteuid() != 0:
         sys.exit("the benchmark needs root: it makes machines, a network bridge and mounts")
     load = os.getloadavg()[0]
-    found = in_turns([plain(), ours(), *peers_of(options.peer)], options.turns)
+    found = in_turns([plain(), ours(), *peers_of(options.peer, options.peer_ansible)], options.turns)
     loads = {"load_before": round(load, 2), "load_after": round(os.getloadavg()[0], 2)}
     print(json.dumps({**ratios(found), "contestants": found, **loads, "asked_for_at_most": BOUNDS}, indent=2))
 

@@ -74,7 +74,10 @@ def wait_until_up(
 
 
 def _moved(manifest: str, port: int) -> bool:
-    """Return whether a component's manifest has it serve elsewhere than on the usual port of this host's own address."""
+    """Return whether a component's manifest moves its health port.
+
+    Or the address, so that it does not answer on this host's own.
+    """
     text = read_text(manifest)
     ports = re.findall(r"--secure-port=(\d+)", text)
     addresses = re.findall(r"--bind-address=([^\s\"']+)", text)
