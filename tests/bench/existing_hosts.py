@@ -36,7 +36,7 @@ NAME, HOSTS = "bench-hosts", 3
 PLAIN, OURS = "plain_kubeadm", "reconcile"
 PEER_SECONDS = 1800
 # What lib.sh sets so that only the artefact is found; a peer finds what its own ansible.cfg and folders have.
-NOT_FOR_PEERS = ("PYTHONPATH", "ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_SCAN_SYS_PATH")
+NOT_FOR_PEERS = ("ANSIBLE_CONFIG", "PYTHONPATH", "ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_SCAN_SYS_PATH")
 # What is asked of the figures; they are printed beside them and nothing fails by them.
 BOUNDS = {"ratio_create_on_existing_hosts": 1.12, "ratio_create_on_existing_hosts_to_plain_until_healthy": 0.95}
 
