@@ -83,11 +83,11 @@ changelog: ready ## Write CHANGELOG.md for the version in galaxy.yml
 	@$(TOOLS)/changelog.sh
 
 .PHONY: bench
-bench: ready ## What decisions and fleets cost; plain kubeadm against reconcile on the same machines, as JSON (root; about 25 minutes)
-	@$(TOOLS)/bench.sh
+bench: ready ## Costs of decisions; plain kubeadm against reconcile, as JSON (root; 35 minutes); BENCH="--existing-hosts --peer FILE" or --fleet
+	@$(TOOLS)/bench.sh $(BENCH)
 
 .PHONY: profile
-profile: ready ## Where the time of a creation, a scale-up, a run with nothing to do and a fleet goes (root; 5 minutes); PROFILE="--json"
+profile: ready ## Where the time of a creation, a scale-up, a run with nothing to do and a fleet goes (root; 8 minutes); PROFILE="--json"
 	@$(TOOLS)/bench.sh --profile $(PROFILE)
 
 .PHONY: chaos

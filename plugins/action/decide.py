@@ -29,8 +29,8 @@ from ..plugin_utils.reconcile.creation_preflight import look_beforehand
 from ..plugin_utils.reconcile.one_pass import (
     Pass,
     Seen,
+    is_check_due,
     is_settled,
-    makes_another,
     versions,
     was_settled,
     with_fixed_names,
@@ -68,6 +68,7 @@ class ActionModule(ControlPlaneAction):
         "wait_timeout": {"type": "int", "default": 600},
         "run": {"type": "str", "default": ""},
         "infrastructure_observed": {"type": "bool", "default": True},
+        "checked_beforehand": {"type": "bool", "default": False},
         "step_limit": {"type": "int", "default": 60},
         "manifests": {"type": "list", "elements": "path", "default": []},
         "providers": {"type": "dict", "default": {}},
@@ -104,8 +105,8 @@ class ActionModule(ControlPlaneAction):
             close_intents(journal, arguments["run"], "succeeded", "the step's tasks ended without an error")
         plan = self._plan_file(arguments)
         policy = plan_and_reconcile.policy(arguments, approved=plan is not None)
-        begun = bool(steps_of(journal, arguments["run"], 4 * arguments["step_limit"]))
-        if begun and not self.check_mode:
+        steps = tuple(str(each["action"]) for each in steps_of(journal, arguments["run"], 4 * arguments["step_limit"]))
+        if steps and not self.check_mode:
             export.keep_copy(self, arguments)
         return Pass(
             arguments=arguments,
@@ -113,7 +114,7 @@ class ActionModule(ControlPlaneAction):
             journal=journal,
             plan=plan,
             policy=policy,
-            begun=begun,
+            steps=steps,
             glance=not (arguments["infrastructure_observed"] or self.check_mode),
         )
 
@@ -164,7 +165,7 @@ class ActionModule(ControlPlaneAction):
             return None
         if decision["action"] not in terms.ENDINGS and not self.check_mode and add_detached(objects, snapshot):
             decision = decide(snapshot)
-        if (not this.begun or makes_another(decision)) and look_beforehand(
+        if is_check_due(decision, this.steps, this.arguments["checked_beforehand"]) and look_beforehand(
             self, this.arguments, objects, caller, snapshot, whole=self.check_mode
         ):
             decision = decide(snapshot)

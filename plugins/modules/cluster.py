@@ -87,6 +87,11 @@ exists:
   description: Whether the store has the cluster, or would have it outside check mode.
   returned: success
   type: bool
+checked_beforehand:
+  description: Whether it was checked what the machines are made of, as it is of a cluster that is new to the store, before anything was stored.
+  returned: with a manifest
+  type: bool
+  version_added: 0.10.0
 changes:
   description: What was changed in the store, or would be in check mode; fields by their paths, without values.
   returned: success

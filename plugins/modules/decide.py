@@ -31,6 +31,13 @@ options:
     type: bool
     default: true
     version_added: 0.10.0
+  checked_beforehand:
+    description:
+      - Whether the run has checked what machines are made of, as M(kubeadm.control_plane.run) returns it. Where it has not, that is checked before its first
+        step.
+    type: bool
+    default: false
+    version_added: 0.10.0
   step_limit:
     description: After how many steps a run stops although it is not done, so that a fault can't make it run for ever.
     type: int

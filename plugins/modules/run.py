@@ -193,6 +193,11 @@ changes:
   type: list
   elements: str
   version_added: 0.10.0
+checked_beforehand:
+  description: Whether it was checked what the machines are made of, as it is of a cluster that is new to the store, before anything was stored.
+  returned: with O(cluster_state=present) and a manifest
+  type: bool
+  version_added: 0.10.0
 released:
   description: Whether a lock of this run was released.
   returned: O(state=absent)

@@ -21,6 +21,10 @@ import time
 import typing as t
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+from healthy import MEMBERS, until_healthy
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import clean, host
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
     DEFAULT_UNREACHABLE,
@@ -36,12 +40,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machi
 CLUSTER = "plain"
 NAMES = ("plain-1", "plain-2", "plain-3")
 REPLACEMENTS = ("plain-4", "plain-5", "plain-6")
-READY_SECONDS = 120
-ETCD = "/etc/kubernetes/pki/etcd"
-MEMBERS = (
-    f"curl -sS --cacert {ETCD}/ca.crt --cert {ETCD}/healthcheck-client.crt --key {ETCD}/healthcheck-client.key "
-    "-X POST -d '{}' https://127.0.0.1:2379/v3/cluster/member/list"
-)
 KUBECTL = "KUBECONFIG=/etc/kubernetes/admin.conf kubectl"
 
 
@@ -118,15 +116,6 @@ def flags(needs: t.Mapping[str, t.Sequence[str]]) -> tuple[str, str]:
     return ignore, "".join(f" --skip-phases={each}" for each in needs["skipPhases"])
 
 
-def wait_until_ready(machines: Machines, name: str = NAMES[0]) -> None:
-    """Wait until every Node is Ready and every API server answers."""
-    command = (
-        f"{KUBECTL} wait --for=condition=Ready node --all --timeout={READY_SECONDS}s && "
-        f"{KUBECTL} wait --for=condition=Ready pod --all -n kube-system --timeout={READY_SECONDS}s"
-    )
-    machines.ssh(name, command)
-
-
 def replace_all(
     steps: Steps,
     machines: Machines,
@@ -157,7 +146,7 @@ def replace_all(
             end(old)
 
         steps.run(f"rollout_join_{number}", add)
-        steps.run(f"rollout_ready_{number}", lambda new=new: wait_until_ready(machines, new))
+        steps.run(f"rollout_ready_{number}", lambda new=new: machines.ssh(new, until_healthy(len(NAMES) + 1)))
         behind.append(new)
         steps.run(f"rollout_remove_{number}", remove)
 
@@ -201,7 +190,7 @@ def bench(layout: Layout, cache: Cache, version: str, rollout: bool) -> dict[str
         for number, name in enumerate(NAMES[1:], start=2):
             balance(NAMES[:number])
             steps.run(f"join_{number}", lambda name=name: machines.ssh(name, join))
-        steps.run("ready", lambda: wait_until_ready(machines))
+        steps.run("ready", lambda: machines.ssh(NAMES[0], until_healthy(len(NAMES))))
         if rollout:
             replace_all(steps, machines, boot, balance, lambda name: machine.remove(layout, name), join)
         last = REPLACEMENTS[-1] if rollout else NAMES[0]
@@ -212,10 +201,20 @@ def bench(layout: Layout, cache: Cache, version: str, rollout: bool) -> dict[str
     # Whoever types the commands is done after the last join; how long the cluster then takes is told apart.
     created = {step: seconds for step, seconds in steps.seconds.items() if not step.startswith("rollout_")}
     total = sum(seconds for step, seconds in created.items() if step != "ready")
-    figures = {**created, "total": round(total, 1), "etcd_members": len(members), "ready_nodes": len(nodes)}
+    figures = {
+        **created,
+        "total": round(total, 1),
+        "until_healthy": round(total + created["ready"], 1),
+        "etcd_members": len(members),
+        "nodes": len(nodes),
+    }
     if rollout:
         replaced = {step.removeprefix("rollout_"): each for step, each in steps.seconds.items() if step not in created}
-        figures["rollout"] = {**replaced, "total": _sum(replaced, "join_", "remove_")}
+        figures["rollout"] = {
+            **replaced,
+            "total": _sum(replaced, "join_", "remove_"),
+            "until_healthy": _sum(replaced, "join_", "ready_", "remove_"),
+        }
     return figures
 
 

@@ -6,6 +6,7 @@
 creation   `reconcile` makes a control plane of one real local machine
 step       `reconcile` scales it to three: two joins
 nothing    `reconcile` again, with nothing to do
+existing   `reconcile` makes a control plane of three on existing hosts, behind a load balancer that has them already
 fleet      `reconcile` over a recorded fleet (fleet.py) in which nothing is to be done
 
 How to read the tables: docs/development.md, "Where a run's time goes".
@@ -24,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+from existing_hosts import HOSTS, Field
 from machines import Machines
 from profiled_run import NOTED_KUBEADM, Profile, add_machines, profiled
 from recorded_fleet import FleetWorkspace, Recording, name_of
@@ -49,11 +51,26 @@ def one_cluster(folder: Path) -> dict[str, Profile]:
             say(title)
             workspace.manifest(NAME, replicas=replicas, kubeadm=KUBEADM)
             profile = profiled(title, workspace.folder, workspace.command("reconcile"), {})
-            found[key] = add_machines(profile, machines)
+            addresses = {
+                each: machines.infrastructure(each)["status"]["connection"]["host"] for each in machines.names()
+            }
+            found[key] = add_machines(profile, addresses, machines.ssh)
     finally:
         say("the machines are deleted")
         workspace.delete_clusters()
     return found
+
+
+def existing_hosts() -> Profile:
+    """Profile the creation of three machines on existing hosts; the hosts are removed whatever happens."""
+    title = f"existing hosts: creation of {HOSTS} machines"
+    say(title)
+    with Field.made() as field:
+        user = field.user(KUBEADM)
+        profile = profiled(title, user.folder, user.command("reconcile", *field.arguments()), {})
+        profile = add_machines(profile, field.pool.addresses, field.pool.ssh)
+        say("the hosts are removed")
+    return profile
 
 
 def fleet(folder: Path, count: int) -> Profile:
@@ -93,6 +110,11 @@ def main() -> None:
     parser.add_argument("--order", action="store_true", help="print tasks and calls also in the order of their starts")
     parser.add_argument("--keep", metavar="FILE", help="write the same JSON to a file, beside what is printed")
     parser.add_argument("--fleet", type=int, default=CLUSTERS, metavar="N", help=f"clusters, 0 for none ({CLUSTERS})")
+    parser.add_argument(
+        "--only-existing-hosts",
+        action="store_true",
+        help="of what needs real machines, only the creation on existing hosts",
+    )
     parser.add_argument("--only-fleet", action="store_true", help="no real machines; that needs no root")
     options = parser.parse_args()
     if not options.only_fleet and os.geteuid() != 0:
@@ -103,7 +125,9 @@ def main() -> None:
     found: dict[str, Profile] = {}
     with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-profile-") as folder:
         if not options.only_fleet:
-            found.update(one_cluster(Path(folder)))
+            if not options.only_existing_hosts:
+                found.update(one_cluster(Path(folder)))
+            found["existing"] = existing_hosts()
         if options.fleet:
             found["fleet"] = fleet(Path(folder), options.fleet)
     loads = {"load_before": round(load, 2), "load_after": round(os.getloadavg()[0], 2)}

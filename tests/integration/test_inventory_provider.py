@@ -120,7 +120,16 @@ WRONG: dict[str, tuple[str, tuple[str, ...]]] = {
 ROLES = {"control_plane_more_providers": dict.fromkeys(("AcmeCluster", "AcmeMachineTemplate"), "acme.machines.none")}
 
 
-@pytest.mark.parametrize("told", [("plan",), ("reconcile", "--check"), ("check_hosts",), ("reconcile",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(("plan",), marks=pytest.mark.full),
+        pytest.param(("reconcile", "--check"), marks=pytest.mark.full),
+        ("check_hosts",),
+        ("reconcile",),
+    ],
+    ids=" ".join,
+)
 def test_what_would_stop_a_run_is_said_before_anything_is_written(workspace: Workspace, told: tuple[str, ...]) -> None:
     """None of these has a plan that comes to its end; nobody has to make half a cluster to learn that."""
     for name, (manifest, _words) in WRONG.items():
@@ -216,9 +225,9 @@ def begun(workspace: Workspace, manifest: str, domain: str, domains: t.Sequence[
         stored["status"] = {"initialization": {"provisioned": True}, "failureDomains": found}
 
     store.modify(("infrastructure.cluster.x-k8s.io", "InventoryCluster"), "default", NAME, made)
-    endpoint = {"controlPlaneEndpoint": {"host": "192.0.2.10", "port": 6443}}
+    endpoint = {"host": "192.0.2.10", "port": 6443}
     cluster = (kinds.GROUP_CLUSTER, kinds.CLUSTER)
-    store.modify(cluster, "default", NAME, lambda stored: stored["spec"].update(endpoint))
+    store.modify(cluster, "default", NAME, lambda stored: stored["spec"].update(controlPlaneEndpoint=endpoint))
     objects = ClusterObjects.read(store, "default", NAME)
     assert objects is not None and objects.control_plane is not None
     now = now_rfc3339()

@@ -145,7 +145,7 @@ def test_in_the_middle_of_a_rotation_no_machine_is_made(workspace: OperatorWorks
     calls = len(workspace.world()["calls"])
     run = workspace.playbook("reconcile").failed()
     completes = """kubeadm.control_plane.action --limit prod -e '{"operator_spec": {"rotateCertificateAuthorities": {"authorities": ["ca"]}}}'"""
-    assert "a rotation of ca, begun by the Action rotate-1, is not over" in run.text and completes in run.text
+    assert "a rotation of ca, started by the Action rotate-1, is not over" in run.text and completes in run.text
     assert len(workspace.objects("Machine")) == 3 and "node_bootstrap" not in str(workspace.world()["calls"][calls:])
     workspace.action({"renewCertificates": {}}, name="first")
     run = workspace.playbook("action", "-e", "operator_manifest=first.yml").failed()

@@ -122,7 +122,7 @@ class HostPool:
         words = ["ssh", "-i", str(self._key), *self.ssh_arguments.split(), "-o", "ConnectTimeout=5"]
         return [*words, f"root@{self.addresses[name]}"]
 
-    def ssh(self, name: str, command: str, check: bool = True) -> str:
+    def ssh(self, name: str, command: str, check: bool = True, timeout: float = 120) -> str:
         """Run a command on a host and return what it printed."""
         done = subprocess.run(
             [*self.ssh_command(name), command],
@@ -130,10 +130,10 @@ class HostPool:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=timeout,
         )
         if check:
-            assert done.returncode == 0, f"{name}: {command}: {done.stderr}"
+            assert done.returncode == 0, f"{name}: {command}: {done.stdout[-4000:]}{done.stderr}"
         return done.stdout
 
 

@@ -28,8 +28,13 @@ class ByHand:
         self.balancer = ""
 
     def make(self, configuration: t.Optional[t.Mapping[str, t.Any]] = None) -> None:
-        """Run kubeadm init on the first host and kubeadm join on the others, one after the other."""
-        self.balance(1)
+        """Run kubeadm init on the first host and kubeadm join on the others, one after the other.
+
+        A load balancer that is there already has all of the hosts; else one is made that gets them one by one.
+        """
+        there = bool(self.balancer)
+        if not there:
+            self.balance(1)
         documents = [
             {"apiVersion": "kubeadm.k8s.io/v1beta2", "kind": "InitConfiguration"},
             {
@@ -46,12 +51,15 @@ class ByHand:
         skip = "".join(f" --skip-phases={each}" for each in self.pool.needs["skipPhases"])
         first = self.hosts[0]
         self.pool.ssh(first, f"umask 077; cat > /root/kubeadm.json <<'END'\n{text}\nEND\n")
-        said = self.pool.ssh(first, f"kubeadm init --config /root/kubeadm.json --upload-certs{ignore}{skip} 2>&1")
+        said = self.pool.ssh(
+            first, f"kubeadm init --config /root/kubeadm.json --upload-certs{ignore}{skip} 2>&1", timeout=600
+        )
         found = re.search(r"kubeadm join (.*--control-plane --certificate-key \S+)", said.replace("\\\n", " "))
         assert found, said
         for number, name in enumerate(self.hosts[1:], start=2):
-            self.balance(number)
-            self.pool.ssh(name, f"kubeadm join {found.group(1)}{ignore} 2>&1")
+            if not there:
+                self.balance(number)
+            self.pool.ssh(name, f"kubeadm join {found.group(1)}{ignore} 2>&1", timeout=600)
 
     def balance(self, count: int) -> None:
         """Put the first so many hosts behind the load balancer."""

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import time_shares
-from machines import Machines
 from time_shares import Span
 from workspace import kill_run
 
@@ -223,13 +222,16 @@ def watching(notes: Path, ssh: str) -> dict[str, str]:
     }
 
 
-def add_machines(profile: Profile, machines: Machines) -> Profile:
-    """Add what the machines themselves know: their bootstraps' units and kubeadm, where these ran during the run."""
-    for name in machines.names():
-        profile.names[machines.infrastructure(name)["status"]["connection"]["host"]] = name
-        events = [json.loads(line) for line in machines.ssh(name, UNIT).splitlines()]
+def add_machines(profile: Profile, addresses: t.Mapping[str, str], ssh: t.Callable[[str, str], str]) -> Profile:
+    """Add what the machines themselves know: their bootstraps' units and kubeadm, where these ran during the run.
+
+    ``addresses`` are those of the machines by name, ``ssh`` runs a command on a machine.
+    """
+    for name, address in addresses.items():
+        profile.names[address] = name
+        events = [json.loads(line) for line in ssh(name, UNIT).splitlines()]
         times = [float(each["__REALTIME_TIMESTAMP"]) / 1e6 for each in events]
-        noted = machines.ssh(name, f"cat {PHASES} 2>/dev/null || true").splitlines()
+        noted = ssh(name, f"cat {PHASES} 2>/dev/null || true").splitlines()
         spans = time_shares.phases(noted, name)
         if len(times) > 1:
             spans.append(Span(min(times), max(times), "unit", "unit", name))

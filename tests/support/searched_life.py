@@ -44,10 +44,10 @@ class SearchedLife:
         self.outputs.append(run.output)
         return run
 
-    def terminated_in_a_join(self) -> None:
+    def terminated_in_a_join(self, *arguments: str) -> None:
         """A run gets SIGTERM while kubeadm joins a machine; what it leaves behind is searched at once."""
         log = self.workspace.folder / "terminated.log"
-        run = self.workspace.start("reconcile", "-vvvv", output=log)
+        run = self.workspace.start("reconcile", "-vvvv", *arguments, output=log)
 
         def joins() -> bool:
             assert run.poll() is None, log.read_text()[-6000:]

@@ -44,6 +44,8 @@ class Secrets:
     def __init__(self) -> None:
         self._forms: dict[str, str] = {}
         self._public = ""
+        self._found_for = (-1, -1)
+        self._to_find: dict[str, str] = {}
 
     @property
     def names(self) -> list[str]:
@@ -87,17 +89,35 @@ class Secrets:
         """Register what anybody may see: a line of a key that is a line of this too gives nothing away."""
         self._public += text
 
-    def found_in(self, path: Path) -> list[str]:
-        """The names of the secrets in a file."""
-        forms = {form: name for form, name in self._forms.items() if form not in self._public}
-        with tempfile.NamedTemporaryFile("w", suffix=".forms") as patterns:
-            patterns.write("".join(f"{form}\n" for form in forms))
-            patterns.flush()
-            command = ["grep", "--text", "--only-matching", "--fixed-strings", "-f", patterns.name, str(path)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, check=False, env={"LC_ALL": "C"})
-        assert done.returncode in (0, 1) or not path.exists(), f"grep ended with {done.returncode}"
-        lines = set(done.stdout.decode(errors="replace").splitlines())
+    def found_in(self, *paths: Path) -> list[str]:
+        """The names of the secrets in files."""
+        forms = self._forms_to_find()
+        lines = set(self._grep("--only-matching", "--no-filename", *paths))
         return sorted({forms.get(line, "a secret") for line in lines})
+
+    def holding(self, *paths: Path) -> list[Path]:
+        """Those of the files that have a secret in them."""
+        return [Path(line) for line in self._grep("--files-with-matches", *paths)]
+
+    def _forms_to_find(self) -> dict[str, str]:
+        known = len(self._forms), len(self._public)
+        if self._found_for != known:
+            self._found_for = known
+            self._to_find = {form: name for form, name in self._forms.items() if form not in self._public}
+        return self._to_find
+
+    def _grep(self, *words: t.Union[str, Path]) -> list[str]:
+        if not any(isinstance(word, Path) for word in words):
+            return []
+        with tempfile.NamedTemporaryFile("w", suffix=".forms") as patterns:
+            patterns.write("".join(f"{form}\n" for form in self._forms_to_find()))
+            patterns.flush()
+            # A file that goes away meanwhile, as another run's temporary files do, holds nothing any more.
+            command = ["grep", "--text", "--no-messages", "--fixed-strings", "-f", patterns.name, *map(str, words)]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=False, env={"LC_ALL": "C"})
+        there = all(word.exists() for word in words if isinstance(word, Path))
+        assert done.returncode in (0, 1) or not there, f"grep ended with {done.returncode}"
+        return done.stdout.decode(errors="replace").splitlines()
 
     def _add_lines(self, name: str, body: str) -> None:
         for line in body.split():
@@ -151,18 +171,19 @@ class Search:
         self.found: list[str] = []
         self.bytes: dict[str, int] = {}
 
-    def file(self, place: str, path: Path) -> None:
-        """Look into a file. One that goes away meanwhile, as another run's temporary files do, holds nothing any more."""
-        with contextlib.suppress(FileNotFoundError):
-            self.bytes[place] = self.bytes.get(place, 0) + path.stat().st_size
-        self.found += [f"{name} in {place}" for name in self._secrets.found_in(path)]
+    def files(self, place: str, *paths: Path) -> None:
+        """Look into files."""
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                self.bytes[place] = self.bytes.get(place, 0) + path.stat().st_size
+        self.found += [f"{name} in {place}" for name in self._secrets.found_in(*paths)]
 
     def data(self, place: str, data: bytes) -> None:
         """Look into data."""
         path = self._folder / "searched"
         path.touch(mode=0o600)
         path.write_bytes(data)
-        self.file(place, path)
+        self.files(place, path)
         path.unlink()
 
     def samples(self, samples: Samples) -> None:
@@ -189,9 +210,7 @@ class Search:
         self.bytes.setdefault(place, 0)
         for folder in folders:
             found = [Path(parent, name) for parent, _below, names in os.walk(folder) for name in names]
-            for path in sorted(found):
-                if path.is_file() and wanted(path):
-                    self.file(place, path)
+            self.files(place, *(path for path in sorted(found) if path.is_file() and wanted(path)))
 
 
 def _output(command: t.Sequence[str]) -> bytes:

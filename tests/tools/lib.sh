@@ -160,13 +160,19 @@ core_version() { "$1/bin/python" -c 'from ansible.release import __version__; pr
 
 # run_pytest NAME ARGUMENT...: in the tree under test, with the results kept for the closing line. That nothing was
 # collected is a failure: a suite that lost its tests must not look green. PYTEST_SECONDS ends one that would hang for ever.
+# Of the many runs of ansible-playbook none compiles the collection again (tests/start), or asks for a result a thousand times
+# a second.
 run_pytest() {
   local name="$1" begin status=0 report bound=()
   [ -z "${PYTEST_SECONDS:-}" ] || bound=(timeout --signal=INT --kill-after=120 "$PYTEST_SECONDS")
   shift
   begin="$(date +%s.%N)"
   report="$RESULTS/$(printf '%s' "$name" | tr -c 'a-zA-Z0-9.' '-').xml"
-  (cd "$INSTALLED" && "${bound[@]}" python -m pytest --quiet --junitxml="$report" "$@" </dev/null) || status=$?
+  (
+    cd "$INSTALLED"
+    export PYTHONPATH="$UNDER_TEST:$INSTALLED/tests/start" ANSIBLE_CONFIG="$INSTALLED/tests/start/ansible.cfg"
+    "${bound[@]}" python -m pytest --quiet --junitxml="$report" "$@" </dev/null
+  ) || status=$?
   python "$REPO/tests/tools/summary.py" --junit "$report" --name "$name" --seconds "$(seconds_since "$begin")" \
     --status "$status" >>"$RESULTS/steps.tsv"
   return "$status"

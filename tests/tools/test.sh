@@ -15,7 +15,7 @@ run_step() { # run_step STEP
   case "$1" in
     lint | sanity | unit | model | integration | lab) "$here/$1.sh" ;;
     unit-quick) "$here/unit.sh" --quick ;;
-    sanity-once) "$here/sanity.sh" --pylint-once ;;
+    sanity-once) "$here/sanity.sh" --once ;;
     lab-full) "$here/lab_full.sh" ;;
     *) die "no such step: $1" ;;
   esac

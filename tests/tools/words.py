@@ -23,8 +23,6 @@ RIDDLES = re.compile(
     r"(Whether|What|Which|Whose|Who|How|Where|When|Why|Is|Are|May|Does|Do|That|Those|As|It|Nobody|Somebody)\b"
 )
 CITATION_AT_THE_END = re.compile(r" *\([^()]*\)\.?$")
-# Files whose docstrings' first lines are still to be rewritten.
-OLD_FIRST_LINES = re.compile(r"plugins/plugin_utils/decision/(?!checks/|plan/)")
 # A word that is refused -> what is plainer.
 PLAINER = {
     re.compile(words, re.IGNORECASE): plainer
@@ -61,7 +59,7 @@ def first_lines(root: Path) -> Problems:
     problems = []
     for file in files_of(root):
         name = file.relative_to(root).as_posix()
-        if file.suffix != ".py" or not name.startswith("plugins/") or OLD_FIRST_LINES.match(name):
+        if file.suffix != ".py" or not name.startswith("plugins/"):
             continue
         for _node, docstring in _docstrings(ast.parse(file.read_text(encoding="utf-8"))):
             line = str(docstring.value).strip().split("\n")[0]

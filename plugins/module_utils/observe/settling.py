@@ -9,17 +9,20 @@ It is one call instead of an observation every second.
 from __future__ import annotations
 
 import os
+import re
 import time
 import typing as t
 from dataclasses import dataclass, field
 
-from ..common.guard import NodeError
+from ..common.guard import NodeError, read_text
 from ..common.https import Unreachable
 from ..node.components.component_health import HEALTH_PORTS, component_health
 from ..workload_api.api import ADMIN_KUBECONFIG, MANIFESTS_DIRECTORY, ApiAccess, ApiClient, own_server, read_access
 
-# How long the controller manager and the scheduler get once the API server is up: their health ports may be other than usual.
-COMPONENTS_SECONDS = 2.0
+# How long a component gets once the API server is up where its manifest moves its health port, so that it may never answer on the usual one.
+MOVED_SECONDS = 2.0
+# The addresses on which a component answers to itself.
+_LOOPBACK = ("127.0.0.1", "0.0.0.0", "::")
 _REQUEST_SECONDS = 1.0
 _POLL_SECONDS = 0.25
 
@@ -54,18 +57,31 @@ def wait_until_up(
     except NodeError:
         return False
     server = own_server(own.manifests) or access.server
+    moved = [each for each in manifests if _moved(os.path.join(own.manifests, f"{each}.yaml"), own.ports[each])]
     deadline = clock() + seconds
     since: t.Optional[float] = None
     while True:
         if _ready(access, server):
-            if all(component_health(manifests, own.ports).values()):
+            answers = component_health(manifests, own.ports)
+            if all(answers.values()):
                 return True
             since = clock() if since is None else since
-            if clock() - since >= COMPONENTS_SECONDS:
+            if clock() - since >= MOVED_SECONDS and all(answers[each] for each in manifests if each not in moved):
                 return False
         if clock() >= deadline:
             return False
         pause(_POLL_SECONDS)
+
+
+def _moved(manifest: str, port: int) -> bool:
+    """Return whether a component's manifest moves its health port.
+
+    Or the address, so that it does not answer on this host's own.
+    """
+    text = read_text(manifest)
+    ports = re.findall(r"--secure-port=(\d+)", text)
+    addresses = re.findall(r"--bind-address=([^\s\"']+)", text)
+    return any(int(each) != port for each in ports) or any(each not in _LOOPBACK for each in addresses)
 
 
 def _ready(access: ApiAccess, server: str) -> bool:

@@ -1,6 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a control plane needs next: pure functions over one document, the snapshot (docs/reference/snapshot.md)."""
+"""Decisions: the next step of a control plane.
+
+Pure functions over one document, the snapshot (docs/reference/snapshot.md).
+"""
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""snapshot -> decision: the one next step of a control plane, with its reasons. Pure and deterministic.
+"""Decision: the one next step of a control plane, with reasons.
 
+Snapshot in, decision out; pure and deterministic.
 Source: docs/reference/cluster_api.md, "Order of one pass".
 """
 
@@ -43,15 +44,19 @@ Object = dict[str, Any]
 
 
 def decide(snapshot: Object) -> Object:
-    """The decision for a snapshot (docs/reference/snapshot.md, decision.md).
+    """Return the decision for a snapshot.
 
+    The pages: docs/reference/snapshot.md, docs/reference/decision.md.
     The snapshot must have passed check_snapshot; it is not changed. The same snapshot always gives the same decision.
     """
     return decide_on(read_snapshot(snapshot))
 
 
 def decide_on(view: View) -> Object:
-    """As decide(), for a snapshot that has been read already; the view is not changed."""
+    """Return the decision for a snapshot that has been read already.
+
+    As decide(); the view is not changed.
+    """
     context = Context(view)
     outcome = beside_actions(view, _choose(context))
     facts = context.facts(outcome)
@@ -129,8 +134,9 @@ def _choose(context: Context) -> Outcome:
 
 
 def _replicas(view: View) -> Optional[Outcome]:
-    """What no manifest may say, said also where an object came another way.
+    """Refuse a number of replicas that no manifest may have.
 
+    Also where the object was not written from a manifest.
     Source: docs/reference/cluster_api.md, "Admission rules".
     """
     wanted = view.spec.get("replicas", 1)
@@ -148,18 +154,19 @@ def _replicas(view: View) -> Optional[Outcome]:
 
 
 def _etcd_left_behind(view: View) -> Optional[Outcome]:
-    """etcd on the machines can't become external, by whatever way the spec came to say so.
+    """Refuse an external etcd where etcd runs on the machines.
 
+    However the spec was changed to it.
     Source: docs/reference/cluster_api.md, "Admission rules".
 
-    A rollout to an external etcd asks for no quorum, and would take the members away with all of their data.
+    A rollout to an external etcd checks no quorum, and would remove the members with all of their data.
     """
     recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
     if view.managed_etcd or not recorded:
         return None
     text = f"the spec names an external etcd, and this control plane's data are in etcd on its machines (cluster {recorded})"
     fix = (
-        "Take spec.kubeadmConfigSpec.clusterConfiguration.etcd.external out again. To have an external etcd, make a new cluster "
+        "Remove spec.kubeadmConfigSpec.clusterConfiguration.etcd.external. To have an external etcd, make a new cluster "
         "from a snapshot."
     )
     return block("EtcdLeftBehind", text, fix)
@@ -189,7 +196,7 @@ def _machines(context: Context) -> Outcome:
 
 
 def _forming(context: Context) -> Outcome:
-    """No control plane yet, as far as is known."""
+    """Return the step where no control plane is known yet."""
     view = context.view
     if not view.machines:
         return initialize(context, None)
@@ -214,7 +221,10 @@ def _config_missing(view: View) -> Outcome:
 
 
 def _living(context: Context) -> Outcome:
-    """A control plane that was initialized and answers: repair, removals, remediation, joins begun, rollout, scaling, in this order."""
+    """Return the step of an initialized control plane that answers.
+
+    In this order: repair, removals, remediation, started joins, rollout, scaling.
+    """
     view = context.view
     stray = remove_stray(context) or remove_stray_node(context) or remove_left_behind(view)
     if stray is not None and stray.acts:
@@ -223,7 +233,7 @@ def _living(context: Context) -> Outcome:
         (machine for machine in view.machines if machine.deleting),
         key=lambda each: (each.machine["metadata"]["deletionTimestamp"], each.name),
     )
-    # Where the first one must not go, another one may have to go before it.
+    # Where the first one's removal is refused, another one may have to be removed before it.
     removal = first_that_acts(remove_deleting(context, machine) for machine in going)
     removal = removal or first_that_acts(_failed(context, each) for each in view.live if has_failed(view, each))
     if removal is not None:
@@ -254,11 +264,13 @@ def _begun(context: Context) -> Optional[Outcome]:
 
 
 def _with_refusals(outcome: Outcome, refusals: list[Outcome]) -> Outcome:
-    """An ending also says what was refused before it; a step that can be taken is taken all the same.
+    """Return the outcome with the refusals before it.
 
+    Only an ending lists them; a step that can be taken is taken all the same.
     Source: docs/reference/cluster_api.md, "Remediation".
 
-    What decides the ending is said first: what needs a person, then what is waited for, then what is postponed.
+    The reason that decides the ending comes first: what needs the user, then what is waited for, then what is
+    postponed.
     """
     if outcome.acts or not refusals:
         return outcome

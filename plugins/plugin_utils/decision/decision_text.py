@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decisions in one line for people."""
+"""Text of decisions for people, one line each."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Object = dict[str, Any]
 
 
 def describe(decision: Object) -> str:
-    """A decision in one line, for example:
+    """Return a decision in one line.
 
-    "join a new machine in failure domain b: 2 of 3 replicas; etcd 2 voters, quorum 2 → 3 voters, quorum 2".
+    As "join a new machine in failure domain b: 2 of 3 replicas; etcd 2 voters, quorum 2 → 3 voters, quorum 2".
     """
     action = decision["action"]
     if action in (terms.WAIT, terms.POSTPONED, terms.BLOCKED):
@@ -30,7 +30,10 @@ def describe(decision: Object) -> str:
 
 
 def etcd_change(decision: Object) -> str:
-    """What the step does to etcd's quorum, beginning with "; "; "" where it does nothing to it."""
+    """Return the step's change of etcd's quorum as text.
+
+    It begins with "; "; "" where the step changes nothing of it.
+    """
     quorum = decision.get("quorum")
     if not quorum or decision["action"] not in (terms.INITIALIZE, terms.JOIN, terms.REMOVE, terms.RECOVER_SINGLE_VOTER):
         return ""
@@ -48,7 +51,10 @@ def _figures(figures: Object) -> str:
 
 
 def verb(decision: Object) -> str:
-    """What an acting decision does, without its reasons: "join a new machine in failure domain b"."""
+    """Return the action of a decision in words, without its reasons.
+
+    Only for a step, as "join a new machine in failure domain b".
+    """
     target = decision.get("target") or {}
     machine, domain = target.get("machine"), target.get("failureDomain")
     where = f" in failure domain {clip(domain, 80)}" if domain else ""
@@ -82,7 +88,10 @@ def _held(decision: Object) -> str:
 
 
 def way_out(decision: Object) -> str:
-    """What a person can do about what is waited for, a sentence with a space after it; "" where there is nothing to do but wait."""
+    """Return the remedy for the reason that is waited for.
+
+    A sentence with a space after it; "" where the user can only wait.
+    """
     fix = next((each["fix"] for each in decision.get("blockedOn") or () if each.get("fix")), "")
     return _one_line(f"To do, if it does not come by itself: {fix}") + " " if fix else ""
 

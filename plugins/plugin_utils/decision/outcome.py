@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a decision is made of before it becomes a document: the computed facts it reads, and the chosen action."""
+"""Outcome of a decision, and the computed facts for it.
+
+The outcome is the chosen action before it becomes a document.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ AUTHORITIES = (kinds.PURPOSE_CA, kinds.PURPOSE_ETCD, kinds.PURPOSE_PROXY, kinds.
 
 @dataclass
 class Outcome:
-    """The chosen action with its reasons; see docs/reference/decision.md for every field."""
+    """Chosen action with its reasons.
+
+    The page for every field: docs/reference/decision.md.
+    """
 
     action: str
     reasons: list[Object] = field(default_factory=list)
@@ -43,12 +49,12 @@ class Outcome:
 
     @property
     def acts(self) -> bool:
-        """Whether something is to be done now."""
+        """Return whether the action is a step to carry out now."""
         return self.action not in terms.ENDINGS
 
 
 class Context:
-    """A snapshot with everything that more than one rule reads, computed once."""
+    """Snapshot with the facts that several rules read, computed once."""
 
     def __init__(self, view: View) -> None:
         self.view = view
@@ -63,17 +69,24 @@ class Context:
 
     @property
     def replicas(self) -> int:
-        """How many machines count as wanted now: a rollout under way is finished at the size at which it began."""
+        """Return the desired number of machines now.
+
+        A rollout under way is finished at the size at which it started.
+        """
         return self.view.replicas if self.rollout is None else self.rollout
 
     @property
     def most(self) -> int:
-        """How many machines there may be for a while: one more than wanted in a rollout with maxSurge 1."""
+        """Return the number of machines that may exist for a while.
+
+        It is one more than the desired number in a rollout with maxSurge 1.
+        """
         return self.replicas + (max_surge(self.view) if self.rollout is not None else 0)
 
     def removed_conditions(self) -> dict[str, list[str]]:
-        """Stored conditions that no longer hold: OwnerRemediated of machines that are healthy again.
+        """Return the types of stored conditions that no longer hold.
 
+        By machine: OwnerRemediated of machines that are healthy again.
         Source: docs/reference/cluster_api.md, "Remediation", step 1.
         """
         return {
@@ -83,7 +96,7 @@ class Context:
         }
 
     def facts(self, outcome: Outcome) -> Facts:
-        """The facts that the control plane's conditions are made of."""
+        """Return the facts for the control plane's conditions."""
         held_back = (
             []
             if outcome.action not in (terms.WAIT, terms.POSTPONED, terms.BLOCKED)
@@ -101,8 +114,9 @@ class Context:
         )
 
     def certificate_troubles(self) -> list[Trouble]:
-        """Missing and expired certificate authorities; they are never generated again once a control plane exists.
+        """Return the problems with certificate authorities: missing and expired ones.
 
+        They are never generated again once a control plane exists.
         Source: docs/reference/cluster_api.md, "Certificates".
         """
         view, found = self.view, []
@@ -127,7 +141,10 @@ class Context:
         return found
 
     def domains(self, count: int, without: str = "") -> list[str]:
-        """The failure domains of the next `count` machines; the machine `without` is left out of the counting."""
+        """Return the failure domains of the next `count` machines.
+
+        The machine `without` is not counted.
+        """
         placed = [
             (machine.failure_domain, not machine.deleting and not self.outdated[machine.name])
             for machine in self.view.machines
@@ -141,21 +158,28 @@ def _healthy_again(machine: MachineView) -> bool:
     if not remediated or kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
         return False
     checked = condition_of(machine.machine, HEALTH_CHECK_SUCCEEDED).get("status")
-    # Without a health check the mark was the annotation's, which is gone; a mark that waits for us is somebody else's to take back.
+    # Without a health check the mark was the annotation's, which is gone; a mark that waits for remediation is left to
+    # the one who set it.
     return checked == terms.TRUE or (checked is None and remediated.get("reason") != "WaitingForRemediation")
 
 
 def max_surge(view: View) -> int:
-    """How many machines more than wanted a rollout may make: 0 or 1 (docs/reference/cluster_api.md, "Rollout")."""
+    """Return the rollout's maxSurge, 0 or 1.
+
+    It is the number of machines above the desired number that a rollout may make (docs/reference/cluster_api.md,
+    "Rollout").
+    """
     rolling = ((view.spec.get("rollout") or {}).get("strategy") or {}).get("rollingUpdate") or {}
     return 0 if str(rolling.get("maxSurge")) == "0" else 1
 
 
 def _rollout_size(view: View, outdated: bool) -> Optional[int]:
-    """The size at which a rollout goes on, None where none is under way or it has to wait for the scaling before it.
+    """Return the size at which a rollout continues.
+
+    None where none is under way or it has to wait for the scaling before it.
 
     Scaling and rollouts never mix (docs/reference/cluster_api.md, "Rollout"): a rollout keeps the size that was
-    recorded when it began, and one that did not begin yet waits until there are as many machines as wanted.
+    recorded when it started, and one that did not start yet waits until the desired number of machines exists.
     """
     if not outdated:
         return None
@@ -167,9 +191,11 @@ def _rollout_size(view: View, outdated: bool) -> Optional[int]:
 
 
 def first_that_acts(outcomes: Iterable[Outcome]) -> Optional[Outcome]:
-    """Return the first outcome that can be carried out now, else the first of all; None where there is none.
+    """Return the first outcome that can be carried out now.
 
-    What is refused for one machine must not hold up another one, without which it may stay refused for ever.
+    Else the first of all; None where there is none.
+
+    A refusal for one machine must not hold up another one, without which it may stay refused for ever.
     """
     first: Optional[Outcome] = None
     for each in outcomes:
@@ -180,22 +206,27 @@ def first_that_acts(outcomes: Iterable[Outcome]) -> Optional[Outcome]:
 
 
 def reason(name: str, message: str) -> Object:
-    """One entry of `reasons`."""
+    """Return one entry of `reasons`."""
     return {"reason": name, "message": message}
 
 
 def block(name: str, message: str, fix: str) -> Outcome:
-    """An outcome that needs a person."""
+    """Return a blocked outcome, which needs the user.
+
+    `fix` is the remedy.
+    """
     return Outcome(
         terms.BLOCKED, [reason(name, message)], blocked_on=[{"reason": name, "message": message, "fix": fix}]
     )
 
 
 def held(troubles: Sequence[Trouble], extra: Sequence[Object] = ()) -> Outcome:
-    """The outcome of trouble: blocked as soon as one of it needs a person, else wait. `extra` blocks and comes first.
+    """Return the outcome of problems: blocked, postponed or wait.
 
-    Postponed where the user wishes that nothing starts now and only the user's own gates are not met: nothing is wrong then,
-    and waiting for a gate would be in vain.
+    Blocked as soon as one of them needs the user, else wait. `extra` blocks and comes first.
+
+    Postponed where the user's policy lets nothing start now and only the user's own gates are not met: nothing is wrong
+    then, and waiting for a gate would be in vain.
     """
     blocking = [each.document() for each in troubles if not each.waits and not each.postpones]
     postponing = [each.document() for each in troubles if each.postpones]
@@ -213,7 +244,10 @@ def held(troubles: Sequence[Trouble], extra: Sequence[Object] = ()) -> Outcome:
 def target(
     machine: Optional[MachineView], domain: Optional[str] = None, resume: bool = False, member: Optional[str] = None
 ) -> Object:
-    """The `target` of an action on one machine; None for a new machine."""
+    """Return the `target` of an action on one machine.
+
+    `machine` is None for a new machine; `domain` is the failure domain of a new one.
+    """
     name = machine.name if machine is not None else None
     placed = (machine.failure_domain if machine is not None else domain) or None
     return {"machine": name, "failureDomain": placed, "resume": resume, "memberID": member, "name": None}

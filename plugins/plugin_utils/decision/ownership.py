@@ -1,9 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ownership of objects by their controller reference (docs/reference/decision.md, "Whose machines they are").
+"""Ownership of objects by their controller reference.
 
-Labels say to which cluster an object belongs; only its controller says who may change or delete it. One control plane of a
+The page: docs/reference/decision.md, "Whose machines they are".
+
+Labels name the cluster to which an object belongs; only its controller may change or delete it. One control plane of a
 namespace has a name, so a controller is recognised by kind and name: its uid changes when a store is restored.
 """
 
@@ -22,17 +24,24 @@ _SHOWN = 7
 
 
 def title(owner: Object) -> str:
-    """Return the name of an owner for messages: "KubeadmControlPlane prod"."""
+    """Return the name of an owner for messages.
+
+    As "KubeadmControlPlane prod".
+    """
     return f"{clip(str(owner.get('kind')), 80)} {clip(str(owner.get('name')), 80)}"
 
 
 def controlled(machines: Iterable[Object]) -> str:
-    """Return by what Machine objects are controlled, for messages: "machines m1, m2 are controlled by KubeadmControlPlane prod"."""
+    """Return the controllers of Machine objects, for messages.
+
+    As "machines m1, m2 are controlled by KubeadmControlPlane prod".
+    """
     by_owner: dict[str, list[str]] = {}
     for each in machines:
         owner = controller_of(each)
-        by_owner.setdefault(title(owner) if owner is not None else "nobody", []).append(str(each["metadata"]["name"]))
-    said = [f"{_plural(found)} controlled by {owner}" for owner, found in by_owner.items()]
+        by = f"controlled by {title(owner)}" if owner is not None else "without a controller"
+        by_owner.setdefault(by, []).append(str(each["metadata"]["name"]))
+    said = [f"{_plural(found)} {by}" for by, found in by_owner.items()]
     return ", ".join(said)
 
 
@@ -41,21 +50,30 @@ def _plural(found: Sequence[str]) -> str:
 
 
 def control_plane_name(cluster: Object, control_plane: Optional[Object]) -> str:
-    """Return the name of the KubeadmControlPlane that a Cluster names, also where that object is gone; "" where it names none."""
+    """Return the name of the KubeadmControlPlane that a Cluster names.
+
+    Also where that object is gone; "" where the Cluster names none.
+    """
     if control_plane:
         return str((control_plane.get("metadata") or _EMPTY).get("name") or "")
     return str(((cluster.get("spec") or _EMPTY).get("controlPlaneRef") or _EMPTY).get("name") or "")
 
 
 def is_own(owner: Object, name: str) -> bool:
-    """Whether a controller reference names the KubeadmControlPlane of that name."""
+    """Return whether a controller reference names this KubeadmControlPlane.
+
+    `name` is the name of the KubeadmControlPlane.
+    """
     group = str(owner.get("apiVersion") or kinds.API_CONTROL_PLANE).partition("/")[0]
     ours = owner.get("kind") == kinds.KUBEADM_CONTROL_PLANE and group == kinds.GROUP_CONTROL_PLANE
     return ours and owner.get("name") == name
 
 
 def deleted_alone(cluster: Object, control_plane: Optional[Object]) -> bool:
-    """Whether the KubeadmControlPlane is marked for deletion and its Cluster is not."""
+    """Return whether only the KubeadmControlPlane is marked for deletion.
+
+    That is: its Cluster is not.
+    """
 
     def marked(obj: Object) -> bool:
         return bool((obj.get("metadata") or _EMPTY).get("deletionTimestamp"))
@@ -66,14 +84,14 @@ def deleted_alone(cluster: Object, control_plane: Optional[Object]) -> bool:
 def part(
     found: Sequence[T], document: Callable[[T], Object], cluster: Object, control_plane: Optional[Object]
 ) -> tuple[list[T], list[T]]:
-    """Part a cluster's machines into those of its control plane and the others.
+    """Split a cluster's machines into its control plane's and the others.
 
-    One without a controller is the control plane's to adopt, and goes with its Cluster; a KubeadmControlPlane that is deleted
-    alone leaves it. One with another controller is nobody's here.
+    A machine without a controller is the control plane's to adopt, and is deleted with its Cluster; a
+    KubeadmControlPlane that is deleted alone leaves it. A machine with another controller is never changed here.
 
     Args:
         found: the machines, in any form.
-        document: gives the Machine object of one of them.
+        document: returns the Machine object of one of them.
         cluster: the Cluster.
         control_plane: the KubeadmControlPlane that it names; None or empty where that is gone.
 

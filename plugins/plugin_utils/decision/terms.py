@@ -49,13 +49,13 @@ ACTIONS: tuple[str, ...] = (
     BLOCKED,
     NONE,
 )
-# postponed: nothing may start now, by the user's own wish, and that is a good end.
+# postponed: by the user's own policy nothing may start now; that is no failure.
 ENDINGS: tuple[str, ...] = (WAIT, POSTPONED, BLOCKED, NONE)
 
-# What the snapshot calls add-ons, and people do.
+# Add-ons by their name in the snapshot, with their names for people.
 ADDON_TITLES: dict[str, str] = {"kubeProxy": "kube-proxy", "dns": "CoreDNS"}
 
-# What may be done to a machine that would have to be replaced: the snapshot's policy.replace.
+# The policy for machines that would have to be replaced: the snapshot's policy.replace.
 REPLACE_ALLOW = "allow"
 REPLACE_ASK = "ask"
 REPLACE_NEVER = "never"
@@ -64,7 +64,7 @@ TRUE = "True"
 FALSE = "False"
 UNKNOWN = "Unknown"
 
-# Reasons of a Machine's condition Deleting, which tell how far its deletion has come (Cluster API's names).
+# Reasons of a Machine's condition Deleting, one for each phase of its deletion (Cluster API's names).
 DRAINING = "DrainingNode"
 WAITING_FOR_PRE_TERMINATE = "WaitingForPreTerminateHook"
 WAITING_FOR_INFRASTRUCTURE = "WaitingForInfrastructureDeletion"
@@ -81,5 +81,5 @@ COMPONENTS: tuple[tuple[str, str, str], ...] = (
     ("etcd", ETCD_POD_HEALTHY, "etcd"),
 )
 
-# No action: the consent by which a user says that a machine whose bootstrap has no known end is off.
+# No action: the user's consent that a machine whose bootstrap has no known end is off.
 GIVE_UP_BOOTSTRAP = "giveUpBootstrap"

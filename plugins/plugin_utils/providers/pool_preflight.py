@@ -173,9 +173,8 @@ def survey(
 def _domains(snapshot: Object, ahead: t.Sequence[Object], whole: bool) -> list[str]:
     if whole:
         return sorted((str((each["target"] or {}).get("failureDomain") or "") for each in ahead), reverse=True)
-    needed = hosts_needed(Context(read_snapshot(snapshot)))
     first = str((ahead[0]["target"] or {}).get("failureDomain") or "") if ahead else ""
-    return sorted(needed, reverse=True) or [first]
+    return sorted(hosts_needed(Context(read_snapshot(snapshot)), [first]), reverse=True)
 
 
 def _machine(host: str) -> Machine:

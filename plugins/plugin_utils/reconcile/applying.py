@@ -42,7 +42,7 @@ class ApplyingAction(ForeseeingAction):
         Args:
             arguments: those of the module kubeadm.control_plane.cluster, with its defaults.
 
-        Returns: ``changed``, ``changes`` in words, ``exists``.
+        Returns: ``changed``, ``changes`` in words, ``exists``, ``checked_beforehand`` (with a manifest).
 
         Raises:
             ControlPlaneFailure: the manifest can't be applied; nothing was stored.
@@ -56,7 +56,8 @@ class ApplyingAction(ForeseeingAction):
             store = self.open_store(arguments)
             if arguments["plan_file"]:
                 self._check_plan(store, manifest, arguments)
-            if not self.check_mode and store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
+            new = not self.check_mode and store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None
+            if new:
                 self._refuse_new(store, manifest, arguments)
             warnings = stored_cluster.update_warnings(store, manifest)
             try:
@@ -67,7 +68,7 @@ class ApplyingAction(ForeseeingAction):
             changes += deleted_machines.restore(self.open_objects(arguments, store))
             for warning in warnings:
                 self.display.warning(warning)
-            return self._told(arguments, changes)
+            return {**self._told(arguments, changes), "checked_beforehand": new}
         store = self.open_store(arguments)
         if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
             self._close_last_step(arguments)

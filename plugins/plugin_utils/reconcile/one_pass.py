@@ -20,12 +20,15 @@ from ..store.base import Store
 from ..store.journal import Journal
 from . import plan_and_reconcile
 
+# What is made before the first machine.
+_FOUNDATION = {terms.CREATE_INFRASTRUCTURE, terms.CREATE_CERTIFICATES}
+
 
 @dataclass(frozen=True)
 class Pass:
     """Pass: what was asked, and what its run did before.
 
-    ``begun`` is whether the run has taken a step already: what machines are made of is checked before its first one.
+    ``steps`` are the actions of the run's steps so far: what machines are made of is checked before its first one.
     ``glance`` is whether the infrastructure was not observed, so that only a cluster with nothing to do can be decided on.
     """
 
@@ -34,8 +37,13 @@ class Pass:
     journal: Journal
     plan: t.Optional[plan_and_reconcile.FollowedPlan]
     policy: Object
-    begun: bool
+    steps: tuple[str, ...]
     glance: bool
+
+    @property
+    def begun(self) -> bool:
+        """Return whether the run has taken a step already."""
+        return bool(self.steps)
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,24 @@ def makes_another(decision: Object) -> bool:
     Its possible hosts, released meanwhile or in another failure domain, were not asked yet.
     """
     return decision["action"] in (terms.INITIALIZE, terms.JOIN) and not (decision["target"] or {}).get("machine")
+
+
+def is_check_due(decision: Object, steps: t.Sequence[str], checked: bool) -> bool:
+    """Return whether what machines are made of is to be checked now.
+
+    Before a run's first step, and before each new machine. Before the first machine of all only once: the steps that come before it make no
+    machine and release no host, and a host that is claimed is asked again.
+
+    Args:
+        decision: the decision so far.
+        steps: the actions of the run's steps.
+        checked: whether it was checked in this run before its first pass.
+    """
+    if not steps and not checked:
+        return True
+    if decision["action"] == terms.INITIALIZE and set(steps) <= _FOUNDATION:
+        return False
+    return makes_another(decision)
 
 
 def with_fixed_names(plan: plan_and_reconcile.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:

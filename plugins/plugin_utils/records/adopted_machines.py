@@ -88,7 +88,7 @@ def _candidate(objects: ClusterObjects, control_plane: Object, name: str) -> Obj
     if _config_of(objects, machine) is None:
         raise ControlPlaneFailure(
             f"{what} has no KubeadmConfig in the store (spec.bootstrap.configRef), so nothing says how it was made. {_NOTHING_DONE} "
-            "Put its KubeadmConfig into the store, or take the Machine out of this cluster's labels."
+            "Put its KubeadmConfig into the store, or remove this cluster's labels from the Machine."
         )
     wanted, own = (
         read_version(str(each.get("version") or "")) for each in (control_plane["spec"], machine.get("spec") or {})

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from api_server import ApiServer
 from etcd_cluster import free_port
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.settling import (
-    COMPONENTS_SECONDS,
+    MOVED_SECONDS,
     Own,
     wait_until_up,
 )
@@ -32,12 +33,15 @@ class Clock:
         return wait_until_up(seconds, own, lambda: self.seconds, self.pause)
 
 
-def own(server: ApiServer, manifests: Path, component: str = "") -> Own:
-    """A machine with that API server, and with a component that nobody answers for."""
+SCHEDULER = "    - command:\n    - kube-scheduler\n    - --bind-address={address}\n    - --port=0\n{more}"
+
+
+def own(server: ApiServer, manifests: Path, scheduler: str = "") -> Own:
+    """A machine with that API server, and with a scheduler of this manifest that nobody answers for."""
     manifests.mkdir()
-    for name in ("kube-apiserver", component):
-        if name:
-            (manifests / f"{name}.yaml").write_text((server.manifests / "kube-apiserver.yaml").read_text())
+    (manifests / "kube-apiserver.yaml").write_text((server.manifests / "kube-apiserver.yaml").read_text())
+    if scheduler:
+        (manifests / "kube-scheduler.yaml").write_text(scheduler)
     return Own(server.kubeconfig, str(manifests), server.kubectl, {"kube-scheduler": free_port()})
 
 
@@ -47,11 +51,21 @@ def test_what_is_up_is_not_waited_for(server: ApiServer, tmp_path: Path) -> None
     assert clock.seconds == 0
 
 
-def test_a_component_that_never_answers_is_not_waited_for_to_the_end(server: ApiServer, tmp_path: Path) -> None:
-    """Its health port may be another one; the observation that follows judges its pod."""
+def test_a_component_that_is_still_starting_is_waited_for(server: ApiServer, tmp_path: Path) -> None:
+    """One call instead of an observation of everything again and again."""
     clock = Clock()
-    assert not clock.wait(own(server, tmp_path / "manifests", "kube-scheduler"))
-    assert COMPONENTS_SECONDS <= clock.seconds < COMPONENTS_SECONDS + 1
+    assert not clock.wait(own(server, tmp_path / "manifests", SCHEDULER.format(address="127.0.0.1", more="")))
+    assert 10 <= clock.seconds < 11
+
+
+@pytest.mark.parametrize(("address", "more"), [("127.0.0.1", "    - --secure-port=1\n"), ("192.0.2.1", "")])
+def test_a_component_that_serves_elsewhere_is_not_waited_for_to_the_end(
+    server: ApiServer, tmp_path: Path, address: str, more: str
+) -> None:
+    """The observation that follows judges its pod."""
+    clock = Clock()
+    assert not clock.wait(own(server, tmp_path / "manifests", SCHEDULER.format(address=address, more=more)))
+    assert MOVED_SECONDS <= clock.seconds < MOVED_SECONDS + 1
 
 
 def test_an_api_server_that_does_not_come_is_given_up(server: ApiServer, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_what_if_the_version_were_another(workspace: Workspace, three: Machines)
     asked = workspace.playbook("reconcile", "-e", "control_plane_replace=ask").succeeded()
     assert "postponed" in asked.text and asked.recap(NAME)["changed"] == 1, "the manifest alone"
     consent = ("-e", "control_plane_replace=ask", "-e", "control_plane_plan_file=rollout.json")
-    assert "wants your consent" in workspace.playbook("plan", *consent).succeeded().text
+    assert "needs your consent" in workspace.playbook("plan", *consent).succeeded().text
     wants(workspace)
     assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 1, "the manifest alone"
     assert (three.etcd_members(), three.configuration(), three.boot_ids()) == before

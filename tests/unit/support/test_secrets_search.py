@@ -57,7 +57,7 @@ FORMS: dict[str, t.Callable[[str], str]] = {
 
 def test_what_goes_away_meanwhile_holds_nothing(secrets: Secrets, tmp_path: Path) -> None:
     search = Search(secrets, tmp_path)
-    search.file("a folder", tmp_path / "gone")
+    search.files("a folder", tmp_path / "gone")
     assert search.found == [] and secrets.found_in(tmp_path / "gone") == []
 
 

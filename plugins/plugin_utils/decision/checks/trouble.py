@@ -28,7 +28,7 @@ from ...objects.conditions import (
 )
 from .. import terms
 from ..conditions.control_plane import strangers, stray_lasts
-from ..conditions.machine import registration, taint_title
+from ..conditions.node_registration import registration, taint_title
 from ..snapshot.typed_snapshot import MachineView, View
 from . import expired_certificates as on_disk
 from .nodes_without_machine import silent_since, unmanaged_nodes

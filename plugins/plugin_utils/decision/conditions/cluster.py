@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of the Cluster, made from those of its control plane, as Cluster API's core sets them.
+"""Conditions of the Cluster, made from its control plane's.
 
+They are those that Cluster API's core sets.
 Source: docs/reference/cluster_api.md, "Conditions".
 """
 
@@ -19,7 +20,7 @@ from .control_plane import NOT_ESTABLISHED
 from .machine import condition, paused_condition
 
 Object = dict[str, Any]
-# The Cluster's conditions that say what the control plane's say
+# The Cluster's conditions that mirror the control plane's
 # (the control plane contract, "ControlPlane: conditions").
 _MIRRORED = {
     "ControlPlaneMachinesReady": "MachinesReady",
@@ -33,7 +34,7 @@ _NEEDED_FOR_AVAILABLE = ("InfrastructureReady", "ControlPlaneAvailable", "Remote
 
 
 def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
-    """The conditions of the Cluster that follow from the control plane."""
+    """Return the conditions of the Cluster that follow from the control plane."""
     available = condition_in(control_plane, "Available")
     initial = condition_in(control_plane, "Initialized")
     infrastructure = (
@@ -61,12 +62,18 @@ def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
 
 
 def _goes(view: View) -> bool:
-    """Whether the Cluster itself is marked for deletion: a control plane may be deleted alone, and its Cluster stays."""
+    """Return whether the Cluster itself is marked for deletion.
+
+    A control plane may be deleted alone, and its Cluster stays.
+    """
     return bool((view.cluster.get("metadata") or {}).get("deletionTimestamp"))
 
 
 def _deleting(view: View, control_plane: Object) -> Object:
-    """How far the Cluster's deletion has come, in the reasons of Cluster API's core; its control plane's own tells it."""
+    """Return the condition Deleting, with the reasons of Cluster API's core.
+
+    The control plane's own condition reports how far the deletion has come.
+    """
     if not _goes(view):
         return condition("Deleting", terms.FALSE, "NotDeleting")
     reason, text = control_plane["reason"], control_plane["message"]
@@ -78,9 +85,11 @@ def _deleting(view: View, control_plane: Object) -> Object:
 
 
 def _deleted(view: View, kind: str) -> Optional[Object]:
-    """What the Cluster's condition is once its control plane was deleted and it stays; None where that isn't so.
+    """Return a Cluster's condition after its control plane alone was deleted.
 
-    Already while the last of the control plane is still there: whether another pass comes after it nobody knows.
+    None where that isn't so.
+
+    Already while the last object of the control plane still exists: it is not known whether another pass follows.
     """
     metadata = view.control_plane.get("metadata") or {}
     ended = view.deleting and not view.machines and not view.raw.get("preparedMachines") and view.latched
@@ -94,7 +103,10 @@ def _deleted(view: View, kind: str) -> Optional[Object]:
 
 
 def _cluster_available(view: View, found: Sequence[Object]) -> Object:
-    """Whether the cluster can be worked with, as Cluster API's core sums it up; workers are not ours to count."""
+    """Return the condition Available, as Cluster API's core summarizes it.
+
+    Workers are not counted.
+    """
     kind = "Available"
     if _goes(view):
         return condition(kind, terms.FALSE, "NotAvailable", "* Deleting: Cluster metadata.deletionTimestamp is set")
@@ -114,7 +126,7 @@ def _probe(view: View) -> Object:
         return condition("RemoteConnectionProbe", terms.TRUE, "ProbeSucceeded")
     if not any(machine.joined for machine in view.known):
         return condition("RemoteConnectionProbe", terms.UNKNOWN, "NotEstablished", NOT_ESTABLISHED)
-    # No detail: a text that differs from try to try would make every pass a change.
+    # No detail: a text that differs between attempts would make every pass a change.
     return condition("RemoteConnectionProbe", terms.FALSE, "ProbeFailed", "No machine's API server answered")
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of the control plane, made from those of its machines.
+"""Conditions of the control plane, made from those of its machines.
 
 Source: docs/reference/cluster_api.md, "Conditions".
 """
@@ -41,7 +41,7 @@ NOT_ESTABLISHED = "Remote connection not established yet"
 
 @dataclass(frozen=True)
 class Facts:
-    """What was computed of each machine, by its name, and what keeps scaling from going on."""
+    """Computed facts of each machine, by name, and what blocks scaling."""
 
     machines: Mapping[str, list[Object]]
     outdated: Mapping[str, list[Outdated]]
@@ -53,14 +53,16 @@ class Facts:
 
 
 def initialized(view: View) -> bool:
-    """Whether the control plane counts as initialized: seen now, or ever (it latches).
+    """Return whether the control plane counts as initialized.
 
-    It does not latch while the only machine's bootstrap failed, or it goes before it succeeded: then it may still be thrown
-    away (docs/reference/cluster_api.md, "Creating a machine").
-    A machine that has joined is a control plane, also when somebody deletes it.
+    Observed now, or ever: it latches.
+    It does not latch while the only machine's bootstrap failed, or that machine is deleted before its bootstrap
+    succeeded: the machine may still be removed without a loss then (docs/reference/cluster_api.md, "Creating a
+    machine").
+    A machine that has joined is a control plane, also when it is being deleted.
     """
     if view.others and not view.machines:
-        # What runs is another control plane's, and so is the Cluster's word that it was initialized.
+        # The running machines are another control plane's, and so is the Cluster's latch.
         return latched(view.control_plane)
     if view.latched:
         return True
@@ -71,7 +73,7 @@ def initialized(view: View) -> bool:
 
 
 def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
-    """All conditions of the KubeadmControlPlane, in a fixed order."""
+    """Return all conditions of the KubeadmControlPlane, in a fixed order."""
     is_initialized = initialized(view)
     conditions = [
         condition("Initialized", terms.TRUE, "Initialized")
@@ -105,7 +107,10 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
 
 
 def settled(conditions: Sequence[Object]) -> bool:
-    """Whether conditions of a KubeadmControlPlane say that nothing is under way and every machine is well."""
+    """Return whether a KubeadmControlPlane's conditions report convergence.
+
+    No change is under way and every machine is healthy.
+    """
     found = {each["type"]: each["status"] for each in conditions}
     well = found.get(ETCD_CLUSTER_HEALTHY, terms.TRUE) == found.get("MachinesReady") == terms.TRUE
     return (
@@ -116,8 +121,9 @@ def settled(conditions: Sequence[Object]) -> bool:
 
 
 def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, str]) -> tuple[str, str]:
-    """The worst status of these conditions over the machines and a message that merges equal texts.
+    """Return the worst status of conditions over the machines, and a message.
 
+    The message merges equal texts.
     Source: docs/reference/cluster_api.md, "Conditions".
     """
     texts: dict[str, list[str]] = {}
@@ -185,8 +191,9 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
 
 
 def _etcd_available(view: View, is_initialized: bool) -> Object:
-    """Whether etcd can be written to: enough of its voters are healthy, whatever the others are.
+    """Return the condition EtcdClusterAvailable: etcd can be written to.
 
+    That is: enough of its voters are healthy, whatever the others are.
     Source of the name: the control plane contract (docs/contract.md, "EtcdClusterAvailable").
     """
     kind = "EtcdClusterAvailable"
@@ -203,7 +210,10 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
 
 
 def strangers(view: View) -> list[quorum.MemberState]:
-    """Members that belong to no machine; none are named while one may still be a machine's (docs/reference/bootstrap.md)."""
+    """Return the etcd members that belong to no machine.
+
+    [] while one may still be a machine's (docs/reference/bootstrap.md).
+    """
     if any(may_own(view, machine) for machine in view.known):
         return []
     known = {machine.member.id for machine in view.known if machine.member is not None}
@@ -211,14 +221,20 @@ def strangers(view: View) -> list[quorum.MemberState]:
 
 
 def stray_since(view: View, member: quorum.MemberState) -> int:
-    """Return since when a member that belongs to no machine has been seen as one: what is stored, else now."""
+    """Return since when a member was observed without a machine.
+
+    In seconds since the epoch: the stored time, else now.
+    """
     stored = (view.control_plane.get("status") or {}).get(STRAY_MEMBERS) or ()
     found = next((parse_time(each.get("since")) for each in stored if each.get("id") == member.id), None)
     return view.now if found is None else min(found, view.now)
 
 
 def stray_lasts(view: View, member: quorum.MemberState) -> bool:
-    """Whether a member has been seen as belonging to no machine for PATIENCE seconds: more than one sample of this very member."""
+    """Return whether a member was observed without a machine for PATIENCE seconds.
+
+    That is more than one sample of this very member.
+    """
     return view.now - stray_since(view, member) >= settings.PATIENCE
 
 
@@ -338,12 +354,12 @@ def _scaling(view: View, facts: Facts) -> list[Object]:
 
 
 def _blocked(first: str, because: Sequence[str]) -> str:
-    """A scaling's message, with what blocks it."""
+    """Return a scaling's message, with the reasons that block it."""
     return "\n".join([f"{first} is blocked because:", *(f"* {text}" for text in because)]) if because else first
 
 
 def _missing_template(view: View) -> str:
-    """What is said where the machine template is not in the store, "" where it is."""
+    """Return a text about the missing machine template, "" without one."""
     if not view.control_plane or view.raw.get("machineTemplate") is not None:
         return ""
     reference = ((view.spec.get("machineTemplate") or {}).get("spec") or {}).get("infrastructureRef") or {}

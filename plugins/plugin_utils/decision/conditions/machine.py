@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of one machine: static pods, etcd member, Node, up to date or not.
+"""Conditions of one machine.
 
+Of its static pods, etcd member and Node, and whether it is up to date.
 Source: docs/reference/cluster_api.md, "Conditions".
 """
 
@@ -20,6 +21,7 @@ from .. import terms
 from ..checks.api_connection import connection_down
 from ..rollout.uptodate import Outdated
 from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of
+from .node_registration import registration, same_taint, taint_title
 
 Object = dict[str, Any]
 INSPECTION_FAILED = "InspectionFailed"
@@ -32,29 +34,38 @@ _NODE_REASONS = {
     },
     "NodeReady": {terms.TRUE: "NodeReady", terms.FALSE: "NodeNotReady", terms.UNKNOWN: "NodeReadyUnknown"},
 }
-# What a Node is not healthy with, ready or not (Cluster API's NodeHealthy; NodeReady leaves them out).
+# The pressures with which a Node is unhealthy, Ready or not (Cluster API's NodeHealthy; NodeReady leaves them out).
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 _UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
 
 
 def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
-    """A condition in the decision's form; the writer adds lastTransitionTime where the status changes."""
+    """Return a condition in the decision's form.
+
+    The writer adds lastTransitionTime where the status changes.
+    """
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
 def is_true(conditions: Iterable[Object], *kinds: str) -> bool:
-    """Whether all of these types are exactly True: False, Unknown and missing all fail."""
+    """Return whether all of these condition types are exactly True.
+
+    False, Unknown and missing all fail.
+    """
     states = {each["type"]: each["status"] for each in conditions}
     return all(states.get(kind) == terms.TRUE for kind in kinds)
 
 
 def health_conditions(view: View) -> tuple[str, ...]:
-    """The condition types that say whether a machine's control plane works; etcd's only where it is managed."""
+    """Return the condition types of a healthy control plane machine.
+
+    etcd's only where it is managed.
+    """
     return COMPONENT_CONDITIONS + (ETCD_CONDITIONS if view.managed_etcd else ())
 
 
 def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outdated]) -> list[Object]:
-    """All conditions of one machine, in a fixed order."""
+    """Return all conditions of one machine, in a fixed order."""
     found: list[Object] = []
     for component, kind, title in terms.COMPONENTS:
         if component != "etcd" or view.managed_etcd:
@@ -79,7 +90,7 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
 
 
 def _health_check(machine: MachineView) -> list[Object]:
-    """What a MachineHealthCheck has said of the machine: it counts for Ready where one looks after it, as in Cluster API."""
+    """Return a MachineHealthCheck's condition, which counts for Ready where there is one."""
     stored = condition_of(machine.machine, HEALTH_CHECK_SUCCEEDED)
     if not stored:
         return []
@@ -89,9 +100,9 @@ def _health_check(machine: MachineView) -> list[Object]:
 
 
 def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[Object]:
-    """What the Machine's readiness gates ask for that others set: as they set it, Unknown where they have not yet.
+    """Return the conditions of readiness gates that others set.
 
-    Source: the control plane contract, "ControlPlane: machines".
+    Unknown where they have not set it yet. Source: the control plane contract, "ControlPlane: machines".
     """
     # A summary can't wait for itself.
     known = {"Ready", "Available", HEALTH_CHECK_SUCCEEDED, *(each["type"] for each in computed)}
@@ -110,9 +121,10 @@ def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[O
 
 
 def _judge(view: View, machine: MachineView, kind: str) -> Optional[Object]:
-    """What is known without looking at the thing itself (deleting, no Node, no connection); None where one must look.
+    """Return a condition that is known without inspection, else None.
 
-    Source: docs/reference/cluster_api.md, "Conditions".
+    For a machine that is deleted, or that has no Node or no connection. Source: docs/reference/cluster_api.md,
+    "Conditions".
     """
     if machine.deleting:
         return condition(kind, terms.FALSE, "Deleting", "Machine is deleting")
@@ -162,7 +174,7 @@ def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
     pod = machine.pods.get(component)
     if not pod:
         return condition(kind, terms.FALSE, "DoesNotExist", f"Pod {component}-{clip(machine.node_name)} does not exist")
-    # The component's own answer is a nearer witness than what the kubelet has written of its pod so far.
+    # The component's own answer is better evidence than the pod's status, which the kubelet writes later.
     if pod.get("answers") is True:
         return condition(kind, terms.TRUE, "Running")
     phase, waiting = pod.get("phase"), clip(pod.get("waitingReason"), 80)
@@ -225,15 +237,6 @@ def _member(view: View, machine: MachineView) -> Object:
     return condition(kind, terms.FALSE, "NotHealthy", f"Etcd member is not healthy: {text or 'no reason given'}")
 
 
-def registration(view: View, machine: MachineView) -> Object:
-    """How the machine's Node was registered, by its KubeadmConfig, or by the spec where it has none."""
-    config = (machine.config.get("spec") if machine.config else view.spec.get("kubeadmConfigSpec")) or {}
-    found: Object = (config.get("joinConfiguration") or config.get("initConfiguration") or {}).get(
-        "nodeRegistration"
-    ) or {}
-    return found
-
-
 def _labels_and_taints(view: View, machine: MachineView) -> Object:
     kind = "NodeKubeadmLabelsAndTaintsSet"
     node = machine.node or {}
@@ -251,22 +254,11 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
         missing += [f"taint {taint}" for taint in taints if all(each.get("key") != taint for each in present)]
     else:
         missing += [
-            f"taint {taint_title(taint)}" for taint in asked if not any(_same_taint(taint, each) for each in present)
+            f"taint {taint_title(taint)}" for taint in asked if not any(same_taint(taint, each) for each in present)
         ]
     if missing:
         return condition(kind, terms.FALSE, "NotSet", f"Node lacks {', '.join(missing)}, which kubeadm sets")
     return condition(kind, terms.TRUE, "Set")
-
-
-def taint_title(taint: Object) -> str:
-    """A taint as kubectl writes it: "key=value:effect"."""
-    value = f"={clip(taint['value'], 80)}" if taint.get("value") else ""
-    return f"{clip(taint.get('key'), 120)}{value}:{clip(taint.get('effect'), 40) or 'NoSchedule'}"
-
-
-def _same_taint(one: Object, other: Object) -> bool:
-    # As the API server tells them apart.
-    return one.get("key") == other.get("key") and one.get("effect") in (None, "", other.get("effect"))
 
 
 def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
@@ -302,7 +294,7 @@ def _machine_api(view: View, machine: MachineView) -> list[Object]:
 
 
 def _deleting(machine: MachineView) -> Object:
-    """That the machine goes; how far its deletion has come is what the removal itself has recorded, and what it goes on from."""
+    """Return the condition Deleting, with the stored phase of the deletion."""
     if not machine.deleting:
         return condition("Deleting", terms.FALSE, "NotDeleting")
     stored = condition_of(machine.machine, "Deleting")
@@ -312,7 +304,7 @@ def _deleting(machine: MachineView) -> Object:
 
 
 def paused_condition(view: View) -> Object:
-    """Whether one of the switches says that nothing is to be done, to whatever belongs to the cluster."""
+    """Return the condition Paused, for every object of the cluster."""
     found = view.paused
     if found:
         return condition("Paused", terms.TRUE, "Paused", ", ".join(found))
@@ -320,7 +312,10 @@ def paused_condition(view: View) -> Object:
 
 
 def _node(view: View, machine: MachineView, kind: str) -> Object:
-    """What the Node's own conditions say, in Cluster API's two: NodeReady is the kubelet's Ready, NodeHealthy leaves no pressure out."""
+    """Return Cluster API's condition NodeReady or NodeHealthy.
+
+    NodeReady is the kubelet's Ready; NodeHealthy includes the pressures.
+    """
     reasons = _NODE_REASONS[kind]
     if not view.reachable and not machine.deleting:
         return _kept(view, machine, kind)
@@ -340,10 +335,10 @@ def _node(view: View, machine: MachineView, kind: str) -> Object:
 
 
 def _pressures(node: Object) -> list[tuple[str, str]]:
-    """The pressures that a Node reports, or can't tell any more, with what is said of each.
+    """Return a Node's pressures that are True or Unknown, with texts.
 
-    A kubelet reports all of a Node's conditions at once: what it has never told is no trouble beside a Ready that it has, and of one
-    that is silent it is said once.
+    A kubelet reports all of a Node's conditions at once: a pressure that it never reported is no problem beside a known
+    Ready, and a silent kubelet is reported once.
     """
     found = []
     for each in node.get("conditions") or ():
@@ -378,8 +373,10 @@ def _ready(machine: MachineView, conditions: list[Object], gates: Sequence[str])
 
 
 def min_ready_seconds(view: View) -> Optional[int]:
-    """The seconds for which a machine must have been Ready to count as available: 0 where none are asked for, None where the
-    annotation can't be read; then nothing counts as available, as nobody knows what was asked for.
+    """Return the seconds of Ready after which a machine counts as available.
+
+    0 where the annotation is absent, None where it can't be read: then no machine counts as available, because the
+    desired number is unknown.
     """
     text = annotations_of(view.control_plane).get(kinds.ANNOTATION_MIN_READY_SECONDS)
     if text is None:

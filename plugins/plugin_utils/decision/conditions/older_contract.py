@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of the contract v1beta1, beside those of v1beta2.
+"""Conditions of the contract v1beta1, beside those of v1beta2.
 
 Source: the control plane contract, "ControlPlane: conditions".
 
-They live in ``status.deprecated.v1beta1.conditions``, where Cluster API keeps them, and become ``status.conditions`` in a v1beta1 object
-(``objects/convert/status.py``). Each has a severity where it is False, and a summary Ready, which Cluster API mirrors on the Cluster.
+They are in ``status.deprecated.v1beta1.conditions``, where Cluster API keeps them, and become ``status.conditions`` in
+a v1beta1 object (``objects/convert/status.py``). Each has a severity where it is False, and a summary Ready, which
+Cluster API mirrors on the Cluster.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ _MACHINE: Mapping[str, tuple[str, str, str, str]] = {
     "SchedulerPodHealthy": ("SchedulerPodHealthy", "PodFailed", "PodInspectionFailed", ERROR),
     "EtcdPodHealthy": ("EtcdPodHealthy", "PodFailed", "PodInspectionFailed", ERROR),
     "EtcdMemberHealthy": ("EtcdMemberHealthy", "EtcdMemberUnhealthy", "MemberInspectionFailed", ERROR),
+    # A MachineHealthCheck and the remediation set these two on the stored Machine; no decision computes them.
     "HealthCheckSucceeded": ("HealthCheckSucceeded", "UnhealthyNode", "UnhealthyNode", WARNING),
     "OwnerRemediated": ("OwnerRemediated", "WaitingForRemediation", "WaitingForRemediation", WARNING),
 }
-# What today's reason says more exactly where the status is False: the older reason, and its severity.
+# Today's reasons that are more exact where the status is False: the older reason, and its severity.
 _EXACTLY: Mapping[str, tuple[str, str]] = {
     "DoesNotExist": ("PodMissing", ERROR),
     "Provisioning": ("PodProvisioning", INFO),
@@ -58,7 +60,6 @@ _EXACTLY: Mapping[str, tuple[str, str]] = {
     "HasRemediateAnnotation": ("HasRemediateAnnotation", WARNING),
     "RemediationFailed": ("RemediationFailed", ERROR),
 }
-# A MachineHealthCheck and the remediation set them on the stored Machine, no decision computes them.
 _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
     "InfrastructureReady": ("InfrastructureReady", "WaitingForInfrastructure", "InfrastructureUnknown", INFO),
     "ControlPlaneInitialized": (
@@ -68,26 +69,28 @@ _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
         INFO,
     ),
 }
-# What a Machine's summary is made of; the others are its control plane's to judge.
+# The conditions that a Machine's summary is made of; the others count for its control plane only.
 _MACHINE_SUMMARY = ("InfrastructureReady", "BootstrapReady", "NodeHealthy", *HEALTH_MARKS)
 
 
 def control_plane(stored: Object, current: Sequence[Object], now: int) -> list[Object]:
-    """The KubeadmControlPlane's conditions of the older contract.
+    """Return the KubeadmControlPlane's conditions of the older contract.
 
     Args:
         stored: the object as it is stored; its times are kept where a status stays the same.
         current: its conditions of today's contract.
-        now: seconds since 1970.
+        now: seconds since the epoch.
     """
     return _whole(stored, [*_translated(_CONTROL_PLANE, current), _resized(current), _created()], now)
 
 
 def machine(stored: Object, current: Sequence[Object], now: int, removed: Sequence[str] = ()) -> list[Object]:
-    """A Machine's conditions of the older contract; see :func:`control_plane`.
+    """Return a Machine's conditions of the older contract.
+
+    The other arguments are those of :func:`control_plane`.
 
     Args:
-        removed: types of conditions that go from the stored object with this decision.
+        removed: types of conditions that this decision removes from the stored object.
     """
     known = (stored.get("status") or {}).get("conditions") or ()
     marks = [
@@ -99,13 +102,16 @@ def machine(stored: Object, current: Sequence[Object], now: int, removed: Sequen
 
 
 def cluster(stored: Object, current: Sequence[Object], control_plane_ready: Object, now: int) -> list[Object]:
-    """The Cluster's conditions of the older contract; ``control_plane_ready`` is the control plane's summary, which is mirrored."""
+    """Return the Cluster's conditions of the older contract.
+
+    ``control_plane_ready`` is the control plane's summary, which is mirrored.
+    """
     mirrored = {**control_plane_ready, "type": "ControlPlaneReady"}
     return _whole(stored, [*_translated(_CLUSTER, current), mirrored], now)
 
 
 def ready(conditions: Sequence[Object]) -> Object:
-    """The summary among conditions of the older contract, without its time."""
+    """Return the summary Ready of older conditions, without its time."""
     return {key: value for key, value in condition_in(conditions, READY).items() if key != "lastTransitionTime"}
 
 
@@ -137,12 +143,15 @@ def _resized(current: Sequence[Object]) -> Object:
 
 
 def _created() -> Object:
-    # A machine's objects are written by a run that ends when it can't: there is no state between for anybody to see.
+    # A run that can't write a machine's objects ends: no intermediate state is ever visible.
     return {"type": "MachinesCreated", "status": terms.TRUE}
 
 
 def _whole(stored: Object, conditions: list[Object], now: int, summed: Sequence[str] = ()) -> list[Object]:
-    """The conditions with their summary and their times, the summary first, the others by type."""
+    """Return the conditions with their summary and their times.
+
+    The summary comes first, the others by type.
+    """
     counted = [each for each in conditions if not summed or each["type"] in summed]
     worst = [each for each in counted if each["status"] == terms.FALSE] or [
         each for each in counted if each["status"] != terms.TRUE

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The status fields of KubeadmControlPlane, Cluster and Machines, of both contracts.
+"""Status fields of KubeadmControlPlane, Cluster and Machines, of both contracts.
 
 Source: docs/reference/cluster_api.md, "Conditions", "Fields of older versions".
 
@@ -30,7 +30,10 @@ Object = dict[str, Any]
 
 
 def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object]) -> Object:
-    """The KubeadmControlPlane's status, v1beta2 fields and the v1beta1 contract's beside them."""
+    """Return the KubeadmControlPlane's status.
+
+    It has the v1beta2 fields and the v1beta1 contract's beside them.
+    """
     replicas = len(view.machines)
     ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Ready"))
     available = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Available"))
@@ -63,10 +66,10 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     }
     if status["versions"]:
         status["version"] = status["versions"][0]["version"]
-    # The size at which a rollout under way began: it is finished at that size, whatever spec.replicas says meanwhile.
+    # The size at which a rollout under way started: it is finished at that size, even if spec.replicas changes.
     status["rollout"] = {} if facts.rollout is None else {"replicas": facts.rollout}
     remediated = last_remediation(view)
-    # An empty one is none that Cluster API's schema takes; None takes away what is stored.
+    # Cluster API's schema takes no empty one; None removes the stored one.
     if remediated or "lastRemediation" in (view.control_plane.get("status") or {}):
         status["lastRemediation"] = remediated or None
     strays = [{"id": each.id, "since": format_time(stray_since(view, each))} for each in strangers(view)]
@@ -81,7 +84,10 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
 
 
 def cluster_status(view: View, control_plane: Object, conditions: Sequence[Object]) -> Object:
-    """The Cluster's status: phase, initialization, and the control plane's figures."""
+    """Return the Cluster's status.
+
+    It has the phase, the initialization, and the control plane's counts.
+    """
     summary = older_contract.ready(control_plane["deprecated"]["v1beta1"]["conditions"])
     stored = (view.cluster.get("status") or {}).get("initialization") or {}
     spec = view.cluster.get("spec") or {}
@@ -111,13 +117,15 @@ def cluster_status(view: View, control_plane: Object, conditions: Sequence[Objec
 def machine_status(
     view: View, machine: MachineView, conditions: Sequence[Object], removed: Sequence[str] = ()
 ) -> Object:
-    """A Machine's phase, and its nodeRef and nodeInfo once its Node is there; they stay when it is gone, as in Cluster API.
+    """Return a Machine's status: phase, nodeRef, nodeInfo and the others.
+
+    nodeRef and nodeInfo are set once its Node exists, and stay when the Node is gone, as in Cluster API.
 
     Args:
-        view: what was observed.
-        machine: whose status it is.
+        view: the snapshot.
+        machine: the machine.
         conditions: those that were computed for it.
-        removed: types of conditions that go from it with this decision.
+        removed: types of conditions that this decision removes from it.
     """
     before = machine.machine.get("status") or {}
     stored = before.get("initialization") or {}
@@ -128,7 +136,7 @@ def machine_status(
         "initialization": {
             **stored,
             "infrastructureProvisioned": provisioned,
-            # What kubeadm was started with was made.
+            # Where kubeadm was started, its bootstrap data had been made.
             "bootstrapDataSecretCreated": bool(stored.get("bootstrapDataSecretCreated")) or bool(machine.bootstrap),
         },
         "deprecated": {"v1beta1": {"conditions": older}},
@@ -152,7 +160,10 @@ def _observed(obj: Object) -> Object:
 
 
 def _phase(machine: MachineView, infrastructure_provisioned: bool) -> str:
-    """As Cluster API's core tells it: a machine that had its Node once runs, also while nobody can be asked for the Node."""
+    """Return the Machine's phase, as Cluster API's core determines it.
+
+    A machine that had its Node once is Running, also while no API server answers.
+    """
     if machine.deleting:
         return "Deleting"
     if machine.bootstrap == terms.FAILED:
@@ -166,7 +177,10 @@ def _phase(machine: MachineView, infrastructure_provisioned: bool) -> str:
 
 
 def _versions(machines: Sequence[MachineView]) -> list[Object]:
-    """Kubernetes versions with how many machines have them, the lowest first; a text that is no version counts as lowest."""
+    """Return the Kubernetes versions with their number of machines.
+
+    The lowest comes first; a text that is no version counts as lowest.
+    """
     counts: dict[str, int] = {}
     for machine in machines:
         if machine.version:

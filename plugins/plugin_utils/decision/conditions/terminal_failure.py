@@ -1,12 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Terminal failures: what no run will get over, in the contract's two fields.
+"""Terminal failures, in the contract's two fields.
 
 Source: docs/reference/cluster_api.md, "Proposals and contract".
 
-Only what is blocked can be terminal: what changes by itself, or what a later run tries again, is none. Contrary to Cluster API's core,
-which never takes them back, the fields go again when a person has mended what they tell.
+Only a blocked decision can be terminal: a state that changes by itself, or that a later run tries again, is not.
+Cluster API's core never removes the fields; here they are removed when the failure is repaired.
 """
 
 from __future__ import annotations
@@ -37,12 +37,15 @@ _INVALID = frozenset(
     }
 )
 _UNSUPPORTED = frozenset({"VersionDowngrade", "VersionSkew", "EtcdTooOld", "EtcdLeftBehind"})
-# The retries that the spec allows are used up, or what there was is lost: a person decides what becomes of the cluster.
+# The retries that the spec allows are used up, or the control plane is lost: the user decides about the cluster.
 _LOST = frozenset({"CannotBeRemediated", "ControlPlaneLost", "ControlPlaneDeleted", "EtcdQuorumLost"})
 
 
 def failure(view: View, action: str, blocked_on: Sequence[Mapping[str, Any]]) -> Optional[tuple[str, str]]:
-    """The contract's reason and a message where a decision says that nothing can go on, else None."""
+    """Return the contract's reason and message of a terminal failure.
+
+    None unless a decision is blocked for such a reason.
+    """
     if action != terms.BLOCKED:
         return None
     for each in blocked_on:
@@ -59,7 +62,10 @@ def failure(view: View, action: str, blocked_on: Sequence[Mapping[str, Any]]) ->
 
 
 def note(found: Optional[tuple[str, str]], status: Object, stored: Mapping[str, Any]) -> None:
-    """Write a failure, or that there is none any more, into a status that has the older contract's part; None takes a field away."""
+    """Write a failure, or its absence, into a status.
+
+    The status has the older contract's part; a field with None is removed from the stored object.
+    """
     fields = dict(zip((REASON, MESSAGE), found)) if found is not None else {}
     status["deprecated"]["v1beta1"].update(fields)
     gone = {key: None for key in (REASON, MESSAGE) if key in ((stored or {}).get("status") or {})}

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines that carry this control plane's labels and have no controller.
+"""Adoption of Machines that have no controller.
 
+They carry this control plane's labels.
 Source: docs/reference/cluster_api.md, "Adoption".
 """
 
@@ -22,18 +23,19 @@ MIXED_MANAGEMENT = "MixedManagement"
 
 
 def one_controller(view: View) -> str:
-    """Return what a user does about machines that another controller has."""
+    """Return the remedy for Machines that another controller has."""
     return (
         f"Where that one is to manage them, name it in the Cluster's spec.controlPlaneRef again ({advice.edit(kinds.CLUSTER, view.name)}). Where this "
-        "one is, take the other's controller reference out of metadata.ownerReferences of each Machine "
-        f"({advice.edit(kinds.MACHINE, view.others[0].name)}), or the Machine out of this cluster's labels."
+        "one is, remove the other's controller reference from metadata.ownerReferences of each Machine "
+        f"({advice.edit(kinds.MACHINE, view.others[0].name)}), or this cluster's labels from the Machine."
     )
 
 
 def adopt(context: Context) -> Optional[Outcome]:
-    """Take over all machines without a controller at once, or nobody; None where every machine has this one.
+    """Adopt all Machines without a controller at once, or none.
 
-    Blocked where a machine is controlled by something else: two must never manage one control plane.
+    None where every Machine has this control plane as its controller.
+    Blocked where another controller has a Machine: two must never manage one control plane.
     """
     view = context.view
     if view.others:
@@ -48,7 +50,11 @@ def adopt(context: Context) -> Optional[Outcome]:
             text = (
                 f"machine {machine.name} has no KubeadmConfig, so nothing says how it was made; no machine is adopted"
             )
-            return block("AdoptionFailed", text, "Put its KubeadmConfig into the store, or take the Machine out.")
+            return block(
+                "AdoptionFailed",
+                text,
+                "Put its KubeadmConfig into the store, or remove this cluster's labels from the Machine.",
+            )
         version = read_version(machine.version)
         if version is None or wanted is None:
             continue

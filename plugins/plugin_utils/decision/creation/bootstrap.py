@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines whose bootstrap has not succeeded: which comes first, which counts as failed (docs/reference/bootstrap.md has the table).
+"""State of a machine's bootstrap that has not succeeded.
 
-kubeadm join may add the machine's etcd member at any moment while it runs, so nothing is removed while it may run. What tells that it
-does not: the machine itself, its provider, a user, or the time at which the machine ends it by itself.
+It tells which bootstrap comes first and which counts as failed; the table is in docs/reference/bootstrap.md.
+
+kubeadm join may add the machine's etcd member at any moment while it runs, so no machine is removed while it may run.
+That it doesn't run is reported by the machine itself, by its provider or by the user, or follows from the time at which
+the machine ends it by itself.
 """
 
 from __future__ import annotations
@@ -17,33 +20,43 @@ from ..snapshot.typed_snapshot import MachineView, View, condition_of
 
 
 def marked(machine: MachineView) -> bool:
-    """Whether somebody marked a machine to be remediated: a health check, or a user."""
+    """Return whether a machine is marked for remediation.
+
+    By a health check, or by the user with an annotation.
+    """
     if kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
         return True
     return all(condition_of(machine.machine, kind).get("status") == terms.FALSE for kind in HEALTH_MARKS)
 
 
 def asked_to_go(machine: MachineView) -> bool:
-    """Whether a health check or a user wants a machine gone."""
+    """Return whether a machine is marked for deletion or for remediation."""
     return machine.deleting or marked(machine)
 
 
 def consent(machine: str) -> str:
-    """Return the consent by which a user says that a machine is off for good, though nobody saw its kubeadm end."""
+    """Return the consent that a machine is off for good.
+
+    The user gives it where the end of the machine's kubeadm was not observed.
+    """
     return f"{terms.GIVE_UP_BOOTSTRAP}:{machine}"
 
 
 def may_run(view: View, machine: MachineView) -> bool:
-    """Whether kubeadm may still run on a machine on which it was started: nothing tells that it does not."""
+    """Return whether kubeadm may still run on a machine.
+
+    True where it was started there and no evidence says that it has ended.
+    """
     if machine.bootstrap != terms.RUNNING or _is_off(view, machine):
         return False
     return not (machine.silent and view.now >= machine.ends_at)
 
 
 def under_way(view: View, machine: MachineView) -> bool:
-    """Whether a machine's bootstrap comes before everything else.
+    """Return whether a machine's bootstrap comes before everything else.
 
-    Also where kubeadm can't run any more, and the machine neither answers nor is to go: each run asks it, until it tells its result.
+    True also where kubeadm can't run any more, and the machine neither answers nor is to be removed: each run asks the
+    machine until it reports its result.
     """
     if machine.bootstrap != terms.RUNNING or _is_off(view, machine):
         return False
@@ -51,14 +64,20 @@ def under_way(view: View, machine: MachineView) -> bool:
 
 
 def has_failed(view: View, machine: MachineView) -> bool:
-    """Whether a machine's bootstrap failed, or counts as failed because kubeadm can't run there any more and it is to go."""
+    """Return whether a machine's bootstrap failed, or counts as failed.
+
+    It counts as failed where kubeadm can't run there any more and the machine is to be removed.
+    """
     return machine.bootstrap == terms.FAILED or (machine.bootstrap == terms.RUNNING and not under_way(view, machine))
 
 
 def may_own(view: View, machine: MachineView) -> bool:
-    """Whether an etcd member that no machine is known to have may be this one's.
+    """Return whether an unmatched etcd member may be this machine's.
 
-    It is not joined yet and is to stay, kubeadm may run there, or it has joined and nobody knows what its Node is called.
+    True in three cases:
+    - the machine has not joined yet and is to stay
+    - kubeadm may run there
+    - the machine has joined, and the name of its Node is not known
     """
     if machine.joined:
         return machine.member is None and not machine.node_known
@@ -66,7 +85,10 @@ def may_own(view: View, machine: MachineView) -> bool:
 
 
 def voters_of_nobody(view: View, machine: MachineView) -> list[MemberState]:
-    """Return the voters that may be the member of a machine that has joined while nobody knows what its Node, and so its member, is called."""
+    """Return the voters that may be a joined machine's member.
+
+    Only of a machine whose Node's name, and so its member's name, is not known; [] for every other machine.
+    """
     if machine.member is not None or not machine.joined or machine.node_known:
         return []
     known = {each.member.id for each in view.known if each.member is not None}
@@ -74,6 +96,6 @@ def voters_of_nobody(view: View, machine: MachineView) -> list[MemberState]:
 
 
 def _is_off(view: View, machine: MachineView) -> bool:
-    """Whether the provider or a user says that the machine does not run."""
+    """Return whether the provider or the user reported the machine as off."""
     given = (view.raw.get("policy") or {}).get("consent") or ()
     return bool(machine.infrastructure_gone) or consent(machine.name) in given

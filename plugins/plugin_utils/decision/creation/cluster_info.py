@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server that ConfigMap kube-public/cluster-info names: kubeadm join goes there, whatever it was told.
+"""API server that ConfigMap kube-public/cluster-info names.
 
+kubeadm join connects to that server, whatever endpoint it was given.
 The fault: docs/faults.md, "`cluster-info` names a machine that is gone".
 """
 
@@ -20,7 +21,10 @@ _DEFAULT_PORT = 6443
 
 
 def prerequisites(view: View) -> list[Object]:
-    """What is to be corrected before a machine joins: cluster-info, where it is known to name another server than the endpoint."""
+    """Return the corrections of cluster-info before a machine joins.
+
+    [] unless cluster-info is known to name another server than the control plane endpoint.
+    """
     named, wanted = _named(view.workload), _wanted(view)
     if not named or not wanted or named == wanted:
         return []
@@ -29,7 +33,7 @@ def prerequisites(view: View) -> list[Object]:
 
 
 def corrected(snapshot: Object) -> Object:
-    """The snapshot after a join or a removal, both of which correct it."""
+    """Return the snapshot after a join or a removal corrected cluster-info."""
     wanted = _wanted(read_snapshot(snapshot))
     if wanted and _named(snapshot["workload"]) not in ("", wanted):
         addons = dict(snapshot["workload"]["addons"])
@@ -43,7 +47,10 @@ def _named(workload: Object) -> str:
 
 
 def _wanted(view: View) -> str:
-    """As kubeadm was told: the user's own controlPlaneEndpoint, else the Cluster's; "" where neither can be told."""
+    """Return the server that kubeadm was configured with, as a URL.
+
+    The user's own controlPlaneEndpoint comes before the Cluster's; "" where neither is known.
+    """
     configuration = (view.spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
     own = configuration.get("controlPlaneEndpoint")
     if isinstance(own, str) and own:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Existing hosts for the machines that are to be made: too few that fit stop a run before its first change (docs/machine_inventory.md)."""
+"""Match of existing hosts with the machines that are to be made.
+
+Where too few fit, a run stops before its first change (docs/machine_inventory.md).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ Object = dict[str, Any]
 HOSTS_AVAILABLE = "HostsAvailable"
 HOSTS_MISSING = "HostsMissing"
 IMAGES_MISSING = "ImagesMissing"
-# What the controller finds beforehand, the snapshot's ``obstacles``.
+# Reasons that the controller finds beforehand: the snapshot's ``obstacles``.
 HOST_POOL_INVALID = "HostPoolInvalid"
 ENDPOINT_MISSING = "EndpointMissing"
 EXTERNAL_ETCD_UNUSABLE = "ExternalEtcdUnusable"
@@ -37,16 +40,15 @@ _LONGEST = 600
 
 
 def hosts_checked(context: Context, machine: Optional[MachineView]) -> Optional[tuple[list[Trouble], str]]:
-    """Return what keeps machines from being made of existing hosts, and what to say where nothing does.
+    """Return the problems with existing hosts, and a text about fitting ones.
 
-    None where no host was asked, or where `machine`, which is to be resumed, has its host already.
+    The text is for the case without problems. None where no host was asked, or where `machine`, which is to be resumed,
+    has its host already.
     """
     view = context.view
     if not _asked(view) or (machine is not None and has_host(machine)):
         return None
-    needed = hosts_needed(context)
-    if not needed and machine is None:
-        needed = context.domains(1)
+    needed = hosts_needed(context, context.domains(1) if machine is None else ())
     obstacles = [_obstacle(each) for each in view.raw.get("obstacles") or ()]
     troubles, text = _matched(view, needed, _free(view), machine) or ([], "no host is needed")
     if troubles and context.rollout is not None and max_surge(view) and len(view.live) >= context.replicas:
@@ -55,9 +57,11 @@ def hosts_checked(context: Context, machine: Optional[MachineView]) -> Optional[
 
 
 def host_of_next(context: Context, victim: MachineView) -> Optional[tuple[list[Trouble], str]]:
-    """As hosts_checked(), before `victim` is removed so that another machine can be made, perhaps of its own host.
+    """Return the problems with a host for the machine after `victim`.
 
-    What a host lacks in versions can be installed when it was given back; images that can't be had would end the rollout there.
+    The form is that of hosts_checked(). The check is made before `victim` is removed so that another machine can be
+    made, perhaps of the same host. A version that the host lacks can be installed once it was given back; missing
+    images would end the rollout there.
     """
     view = context.view
     if not _asked(view):
@@ -70,11 +74,15 @@ def host_of_next(context: Context, victim: MachineView) -> Optional[tuple[list[T
     return _matched(view, context.domains(1, without=victim.name), [*_free(view), *own], None)
 
 
-def hosts_needed(context: Context) -> list[str]:
-    """Return the failure domains ("" for any) of the machines that need a free host before any host is given back.
+def hosts_needed(context: Context, otherwise: Sequence[str] = ()) -> list[str]:
+    """Return the failure domains of machines that need a free host now.
 
-    A control plane that doesn't exist yet is begun only where it can be completed. Later one machine is enough, or two where the first alone
-    would leave etcd with an even number of members, which survives no more failures than one less.
+    "" is any failure domain; hosts that a removal gives back later are not counted, and machines that were prepared
+    ahead have their hosts. `otherwise` are the domains where none is missing, as in a rollout, which makes one more.
+
+    A control plane that doesn't exist yet is started only where it can be completed. Later one machine is enough, or
+    two where the first alone would leave etcd with an even number of members, which survives no more failures than one
+    less.
     """
     view = context.view
     without = [each for each in view.live if not has_host(each)]
@@ -89,16 +97,19 @@ def hosts_needed(context: Context) -> list[str]:
         for each in view.raw.get("preparedMachines") or ()
         if _claimed(each)
     )
-    return list((Counter(domains[:needed]) - prepared).elements())
+    return list((Counter(domains[:needed] or otherwise) - prepared).elements())
 
 
 def has_host(machine: MachineView) -> bool:
-    """Tell whether a machine has a host already, as far as the store knows."""
+    """Return whether a machine has a host, by the store's objects."""
     return bool(machine.bootstrap) or machine.provisioned or _claimed(machine.infrastructure or {})
 
 
 def take(snapshot: Object, name: str, domain: str) -> list[Object]:
-    """Return the hosts of a snapshot once a new machine has taken the first that fits."""
+    """Return a snapshot's hosts once a new machine has claimed one.
+
+    It claims the first host that fits.
+    """
     hosts: list[Object] = list(snapshot.get("hosts") or ())
     for index, each in enumerate(hosts):
         if not each.get("machine") and not each.get("missing") and _is_in(each, domain):
@@ -108,12 +119,15 @@ def take(snapshot: Object, name: str, domain: str) -> list[Object]:
 
 
 def give_back(snapshot: Object, name: str) -> list[Object]:
-    """Return the hosts of a snapshot once a machine was deleted."""
+    """Return a snapshot's hosts once a machine was deleted."""
     return [{**each, "machine": ""} if each.get("machine") == name else each for each in snapshot.get("hosts") or ()]
 
 
 def planned_domains(view: View) -> list[str]:
-    """Return the failure domains of a cluster; before its infrastructure was made, those that it is going to have."""
+    """Return the failure domains of a cluster.
+
+    Before its infrastructure was made, those that it is going to have.
+    """
     if view.infrastructure_ready or view.failure_domains:
         return view.failure_domains
     declared = ((view.raw.get("infrastructureCluster") or {}).get("spec") or {}).get("failureDomains")
@@ -150,8 +164,8 @@ def _is_in(host: Object, domain: str) -> bool:
 def _matched(
     view: View, needed: Sequence[str], hosts: Sequence[Object], machine: Optional[MachineView]
 ) -> Optional[tuple[list[Trouble], str]]:
-    if view.raw.get("pool") is None and not hosts:
-        # Machines of another provider.
+    if not needed or (view.raw.get("pool") is None and not hosts):
+        # Or machines of another provider.
         return None
     fit = [each for each in hosts if not each.get("missing")]
     short = _unmatched(needed, fit)
@@ -167,7 +181,7 @@ def _matched(
     images = [each for each in lacking if [lack["check"] for lack in each["missing"]] == [IMAGE_CHECK]]
     reason = HOSTS_MISSING
     if not _unmatched(needed, [*fit, *images]):
-        # Then of the others it isn't images that keep them from being used.
+        # The other hosts are refused for more than missing images.
         reason, lacking = IMAGES_MISSING, images
     text = _needs(view, needed, fit, short) + _lacks(lacking)
     fix = _fix(lacking, machine)
@@ -177,7 +191,10 @@ def _matched(
 
 
 def _unmatched(needed: Iterable[str], fit: Iterable[Object]) -> list[str]:
-    """The failure domains for which no host is left; machines that may be anywhere take what the others leave."""
+    """Return the failure domains for which no host is left.
+
+    Machines that may be anywhere take the hosts that the others leave.
+    """
     left, short = list(fit), []
     for domain in sorted(needed, reverse=True):
         host = next((each for each in left if _is_in(each, domain)), None)
@@ -202,7 +219,7 @@ def _needs(view: View, needed: Sequence[str], fit: Sequence[Object], short: Sequ
 
 
 def _lacks(lacking: Sequence[Object]) -> str:
-    # First what is nearest to fitting.
+    # The host that is nearest to fitting comes first.
     lacking = sorted(lacking, key=lambda each: (len(each["missing"]), str(each["name"])))
     told = [
         f"{clip(each['name'], 80)}: "
@@ -220,7 +237,7 @@ def _fix(lacking: Sequence[Object], machine: Optional[MachineView]) -> str:
     mend = f"{fixes.pop()} Or add" if len(fixes) == 1 else "Mend one of these hosts, or add" if lacking else "Add"
     text = f"{mend} a host to the group. {CHECK_HOSTS}"
     if machine is not None and machine.failure_domain:
-        # Where it goes was decided when it was begun: another machine may go elsewhere.
+        # Its failure domain was decided when it was started: another machine may get another one.
         text += (
             f" If there will be no host in the failure domain {clip(machine.failure_domain, 63)} again, have another machine made in its place "
             f"{advice.replace(machine.name)}."

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Infrastructure and certificates: made before the first machine, and not begun where that machine can't be made (docs/plan.md)."""
+"""Infrastructure and certificates, made before the first machine.
+
+They are not started where that machine can't be made (docs/plan.md).
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,12 @@ Object = dict[str, Any]
 
 
 def foundation(context: Context) -> Optional[Outcome]:
-    """Return the step that makes the cluster's infrastructure or its certificates, None where both are there.
+    """Return the step that makes the cluster's infrastructure or certificates.
 
-    Nothing is made for a first machine that can't be made: all that is known of that beforehand is said at once. Of a machine that was
-    begun already it is said where it is gone on with, and where it can be removed.
+    None where both exist.
+
+    Nothing is made for a first machine that can't be made: all reasons that are known beforehand are reported at once.
+    For a machine that was started already, they are reported where it is resumed, and where it can be removed.
     """
     outcome = _infrastructure(context) or _certificates(context)
     if outcome is None or not outcome.acts or not _untouched(context) or context.view.machines:
@@ -29,7 +34,7 @@ def foundation(context: Context) -> Optional[Outcome]:
 
 
 def _untouched(context: Context) -> bool:
-    """Whether no control plane can exist yet."""
+    """Return whether no control plane can exist yet."""
     view = context.view
     return not view.latched and view.initialized is not True and not any(each.bootstrap for each in view.machines)
 
@@ -91,7 +96,10 @@ def _certificates(context: Context) -> Optional[Outcome]:
 
 
 def _unusable_certificates(context: Context) -> Optional[Outcome]:
-    """Certificates that only the user can give and that are missing, or that were given and have expired."""
+    """Return the refusal of certificates that only the user can replace.
+
+    They are missing, or were given and have expired; None where there are none.
+    """
     view = context.view
     if not _untouched(context):
         return None

@@ -1,10 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Making machines: the first one, the next one, and one that was begun.
+"""Creation of machines: the first, the next, and a started one.
 
 Source: docs/reference/cluster_api.md, "Creating a machine".
-
 The invariants: docs/reference/invariants.md, "One change at a time", "One cluster".
 """
 
@@ -31,8 +30,10 @@ BOOTSTRAP_UNKNOWN = "BootstrapUnknown"
 
 
 def foreign_control_plane(view: View) -> Optional[Outcome]:
-    """Blocked where a Kubernetes API answers although nothing was ever started here.
+    """Block where an unknown control plane already exists.
 
+    A Kubernetes API answers although no machine was ever bootstrapped here, or the control plane was deleted or lost;
+    None otherwise.
     The invariant: docs/reference/invariants.md, "An empty store proves nothing".
     """
     if any(machine.bootstrap for machine in view.machines):
@@ -61,7 +62,10 @@ def foreign_control_plane(view: View) -> Optional[Outcome]:
 
 
 def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
-    """Make the first machine, or go on with it, on evidence that there is no control plane yet."""
+    """Make the first machine, or resume it.
+
+    Only on evidence that there is no control plane yet.
+    """
     view = context.view
     checks = [check("CertificatesAvailable", PASS, "all certificate authorities and keys are there")]
     checks.append(check("EndpointExists", PASS, f"the control plane endpoint is {view.endpoint}"))
@@ -97,9 +101,9 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
 
 
 def endpoint_unknown(endpoint: str, said: str) -> tuple[str, str, str]:
-    """Return reason, message and remedy where it can't be told whether a control plane answers at an endpoint already.
+    """Return reason, message and remedy for an endpoint that can't be probed.
 
-    `said` is what came of asking it.
+    It can't be decided whether a control plane answers there already. `said` is the result of the probe.
     """
     text = f"whether a control plane already answers at {endpoint} can't be known from here ({said}), and two must never be initialized"
     fix = (
@@ -128,13 +132,13 @@ def join(
     why: str = "",
     step: Step = HEALS,
 ) -> Outcome:
-    """Add one machine, or go on with the one that was begun, after every preflight check.
+    """Join one machine, or resume a started one, after every preflight check.
 
     `name` and `why` are the reason's; `step` is what the gates read.
     """
     view = context.view
     if machine is not None and machine.bootstrap == terms.RUNNING:
-        # What runs on the machine runs anyway: waiting for it and taking its result is the only safe thing to do.
+        # kubeadm runs on the machine anyway: the only safe step is to wait for it and to read its result.
         outcome = Outcome(terms.JOIN, [reason("ScalingUp", f"{_counts(view)}: kubeadm join is under way")])
         _place(context, outcome, machine)
         return outcome
@@ -172,7 +176,10 @@ def _counts(view: View) -> str:
 
 
 def template_missing(context: Context, machine: Optional[MachineView]) -> Optional[Outcome]:
-    """Return an outcome that is blocked where there is no template to make a machine of."""
+    """Return a blocked outcome where the machine template is missing.
+
+    None where the template exists, or where `machine` has its infrastructure already.
+    """
     if (machine is not None and machine.infrastructure is not None) or context.view.raw.get(
         "machineTemplate"
     ) is not None:
@@ -195,7 +202,7 @@ def _why(view: View, verdict: quorum.Verdict) -> str:
             + (
                 "The new member joins as a learner and is promoted only in step with the leader; if it dies right after that, etcd stops until it is back."
                 if _joins_as_learner(view)
-                else "From the moment it is added until it answers, etcd stands still; if it dies meanwhile, etcd stays so until it is back."
+                else "From the moment it is added until it answers, etcd does not serve; if it dies meanwhile, etcd stays so until it is back."
             )
             + " Have a snapshot."
         )
@@ -213,9 +220,10 @@ def _joins_as_learner(view: View) -> bool:
 
 
 def go_on(context: Context, machine: MachineView) -> Outcome:
-    """Go on with a machine as what it was made for: its KubeadmConfig says whether it initializes or joins.
+    """Resume a machine as what it was made for.
 
-    Blocked where it is to go, does not answer, and kubeadm may run there (docs/reference/bootstrap.md).
+    Its KubeadmConfig decides between kubeadm init and kubeadm join.
+    Blocked where it is to be removed, does not answer, and kubeadm may run there (docs/reference/bootstrap.md).
     """
     if machine.silent and asked_to_go(machine):
         return _unheard(machine)
@@ -235,11 +243,11 @@ def _gone_on(context: Context, machine: MachineView) -> Outcome:
 def _unheard(machine: MachineView) -> Outcome:
     end = format_time(machine.ends_at)
     text = (
-        f"machine {machine.name} is to go and does not answer ({_silence(machine)}), and kubeadm may run there until {end}: what may be adding its "
-        "etcd member is not removed as a machine without one"
+        f"machine {machine.name} is to be removed and does not answer ({_silence(machine)}), and kubeadm may run there until {end}: it may be "
+        "adding its etcd member, so it is not removed as a machine without one"
     )
     fix = (
-        f"Run the same again after {end}: by then the machine itself has ended kubeadm. If it is off and stays off, continue at once "
+        f"Run the same again after {end}: by then the machine itself has ended kubeadm. If it is off and stays off, resume at once "
         f"(-e control_plane_consent={consent(machine.name)})."
     )
     return block(BOOTSTRAP_UNKNOWN, text, fix)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A machine that was made, and on which nothing was started: to be gone on with, or to be removed (docs/reference/bootstrap.md)."""
+"""Machines on which nothing was started yet (docs/reference/bootstrap.md).
+
+Each is either resumed or removed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ from .bootstrap import marked
 
 
 def unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
-    """Remove a machine that was never started and would not be made like this now; None where it is to be gone on with."""
+    """Remove a never started machine that would be made differently now.
+
+    None where the machine is to be resumed.
+    """
     view = context.view
     if context.outdated[machine.name]:
         return remove_unstarted(
@@ -32,9 +38,9 @@ def unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
         return remove_unstarted(
             machine, f"was made for the failure domain {domain}, which the cluster does not have any more"
         )
-    # It may have died before anything was started on it, or never come to be: then going on with it would never end.
+    # It may have died before anything was started on it, or never existed: resuming it would never end.
     if marked(machine):
-        return retried(context, machine, remove_unstarted(machine, "it was marked to be replaced"))
+        return retried(context, machine, remove_unstarted(machine, "is marked for remediation"))
     if machine.provisioned and machine.infrastructure_gone:
         why = f"its provider says: {clip(machine.infrastructure_gone, 80)}"
         return retried(context, machine, remove_unstarted(machine, why))

@@ -76,7 +76,7 @@ def _existing(count: int) -> str:
 
 
 def _step(step: Object, known: Collection[str]) -> Iterator[str]:
-    yield f"{step['step']:>4}  {headline(step)}" + ("   [wants your consent]" if step["needsApproval"] else "")
+    yield f"{step['step']:>4}  {headline(step)}" + ("   [needs your consent]" if step["needsApproval"] else "")
     for each in step["reasons"]:
         yield from _field("why", each["message"])
     quorum = step.get("quorum")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From what health checks found to the marks on Machines that remediation goes by. Pure.
+"""Marks for remediation on Machines, from health checks' findings. Pure.
 
 Source: docs/reference/cluster_api.md, "Remediation".
 """
@@ -25,7 +25,10 @@ WAITING = "WaitingForRemediation"
 
 @dataclass
 class Marks:
-    """What changes on one Machine: conditions to set, and types of conditions to take away."""
+    """Changes of one Machine's conditions.
+
+    `set` are conditions to set, `remove` the types of conditions to remove.
+    """
 
     set: list[Object] = field(default_factory=list)
     remove: list[str] = field(default_factory=list)
@@ -33,7 +36,10 @@ class Marks:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What all health checks together say of one machine, for people and for the task that registers it."""
+    """Result of all health checks together for one machine.
+
+    For people and for the task that registers it.
+    """
 
     finding: Finding
     checks: tuple[str, ...]
@@ -41,7 +47,7 @@ class Verdict:
     note: str
 
     def document(self) -> Object:
-        """The verdict as JSON types."""
+        """Return the verdict as JSON types."""
         return {
             "machine": self.finding.machine,
             "state": self.finding.state,
@@ -55,7 +61,10 @@ class Verdict:
 
 @dataclass
 class Evaluation:
-    """All MachineHealthChecks of a cluster: their results, the verdict and the marks of each machine, by its name."""
+    """Evaluation of all MachineHealthChecks of a cluster.
+
+    It has their results, and by machine name the verdicts and the marks.
+    """
 
     results: list[Result]
     verdicts: dict[str, Verdict]
@@ -63,10 +72,13 @@ class Evaluation:
 
 
 def evaluate(documents: Sequence[Object], snapshot: Object) -> Evaluation:
-    """Evaluate MachineHealthChecks (hub form, defaulted) on a snapshot whose Machines carry their conditions as they are now.
+    """Evaluate MachineHealthChecks on a snapshot.
 
-    A machine is marked for remediation where a health check finds it unhealthy and that health check's limits allow it. A mark that
-    no health check stands for any more is taken back, unless its remediation has begun. Where nobody can be judged, marks stay.
+    The MachineHealthChecks are in the hub form, defaulted; the snapshot's Machines carry their current conditions.
+
+    A machine is marked for remediation where a health check finds it unhealthy and that health check's limits allow it.
+    A mark that no health check confirms any more is removed, unless its remediation has started. Where no machine can
+    be evaluated, marks stay.
     """
     view = read_snapshot(snapshot)
     results = [check(document, view) for document in sorted(documents, key=lambda each: str(each["metadata"]["name"]))]
@@ -116,7 +128,10 @@ def _set(machine: MachineView, wanted: Object, marks: Marks) -> None:
 
 
 def _uncovered(view: View, machine: MachineView, marks: Marks) -> None:
-    """No health check covers the machine (any more): what one once said of it no longer stands."""
+    """Remove a machine's marks where no health check covers it now.
+
+    A mark that the user set, or whose remediation has started, stays.
+    """
     if (
         view.paused
         or view.deleting
@@ -131,7 +146,10 @@ def _uncovered(view: View, machine: MachineView, marks: Marks) -> None:
 
 
 def _stands(view: View, machine: MachineView) -> bool:
-    """Whether a mark stays whatever health checks say: a person set it, or its remediation has begun."""
+    """Return whether a mark stays, whatever health checks find.
+
+    The user set it, or its remediation has started.
+    """
     return kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE) or _begun(view, machine)
 
 

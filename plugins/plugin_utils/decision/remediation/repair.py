@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines that can never work again, whoever looks at them: they are remediated without being marked.
+"""Machines beyond repair, which are remediated without a mark.
 
 Source: docs/reference/cluster_api.md, "Remediation".
 """
@@ -16,10 +16,13 @@ from ..snapshot.typed_snapshot import MachineView, View
 
 
 def beyond_repair(view: View, machine: MachineView) -> str:
-    """Why a machine that joined can't come back, "" where it may.
+    """Return why a joined machine can't come back, "" where it may.
 
-    Its infrastructure does not exist any more (a machine that is only dead may be started again); or its etcd member was taken
-    out, for a while, as every member that answered says: etcd never takes back a member with the data of one that was removed.
+    There are two reasons:
+    - Its infrastructure does not exist any more; a machine that is only dead may be started again.
+    - Its etcd member was removed, as every member that answered has reported for a while: etcd never takes back a
+      member with the data of one
+      that was removed.
     """
     if not machine.joined:
         return ""
@@ -29,7 +32,7 @@ def beyond_repair(view: View, machine: MachineView) -> str:
         )
     if not view.managed_etcd or machine.member is not None or machine.node is None:
         return ""
-    # That another machine joined a short while ago says nothing of this one, whose join was done before.
+    # Another machine's recent join is no evidence about this one, whose join was completed before.
     began = machine.started is not None and view.now - machine.started < settings.SETTLING
     joining = began or any(may_run(view, each) for each in view.known)
     unfinished = joining or any(not each.settled for each in view.members)

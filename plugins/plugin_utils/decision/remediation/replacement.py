@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Replacing a machine that a health check found unhealthy (docs/reference/cluster_api.md, "Remediation").
+"""Remediation of unhealthy machines: removal, then replacement.
 
-A machine is a candidate where a MachineHealthCheck marked it (HealthCheckSucceeded and OwnerRemediated are False), where a
-person did with the annotation remediate-machine, or where it can't come back (repair.py).
-It is removed first and replaced afterwards. Upstream never remediates with
-an external etcd, whose member list it can't have; here its connectivity is what counts.
+Source: docs/reference/cluster_api.md, "Remediation".
+
+A machine is a candidate where a MachineHealthCheck marked it (HealthCheckSucceeded and OwnerRemediated are False),
+where the user did with the annotation remediate-machine, or where it can't come back (repair.py).
+Upstream never remediates with an external etcd, whose member list it can't have; here its connectivity is what counts.
 """
 
 from __future__ import annotations
@@ -45,21 +46,24 @@ UNHEALTHY = "MachineUnhealthy"
 
 
 def remediate(context: Context) -> Optional[Outcome]:
-    """The remediation that is due: its removal, or why the most broken one is refused or deferred. None where no machine is to be remediated.
+    """Return the remediation that is due.
 
-    A refusal does not end the pass: the caller goes on to rollout and scaling, whose own checks decide.
+    It is the removal of a machine, or the reason why the most broken one's is refused or deferred. None where no
+    machine is to be remediated.
+
+    A refusal does not end the pass: the caller continues with rollout and scaling, whose own checks decide.
     """
     view = context.view
     record = in_progress(view)
     begun = next((each for each in view.live if record is not None and each.name == record.machine), None)
     if begun is not None and record is not None:
-        # The run ended between writing the record and deleting the Machine: go on with it, the try is counted already.
+        # The run ended between writing the record and deleting the Machine: resume it, the attempt is counted already.
         return _judge(context, begun, record)
-    # Of a machine that has not joined, creation/bootstrap.py says what is done; the table in docs/reference/bootstrap.md has all of them.
+    # Machines that have not joined are left to creation/bootstrap.py (the table in docs/reference/bootstrap.md).
     candidates = sorted(
         (each for each in view.live if each.joined and to_be_remediated(view, each)), key=_rank(context)
     )
-    # The most broken one first. Where that must not go, another one may have to go before it.
+    # The most broken one first. Where its removal is refused, another one may have to be removed before it.
     return first_that_acts(_remedy(context, each, record) for each in candidates)
 
 
@@ -79,16 +83,20 @@ def _remedy(context: Context, picked: MachineView, record: Optional[Record]) -> 
 
 
 def _must_go_first(view: View, machine: MachineView) -> bool:
-    """Whether the replacement that is waited for can't be added before this machine's member is gone.
+    """Return whether this machine's member must be removed before any addition.
 
-    Older releases of etcd refuse that (docs/reference/invariants.md, "A silent voter blocks an addition").
+    Then the replacement that is waited for can't be added before it: older releases of etcd refuse that
+    (docs/reference/invariants.md, "A silent voter blocks an addition").
     """
     silent = machine.member is not None and not machine.member.counts
     return view.managed_etcd and silent and not quorum.adds_beside_silent_voter(view.etcd)
 
 
 def _rank(context: Context) -> Any:
-    """The most broken machine first (docs/reference/cluster_api.md, "Remediation", step 4)."""
+    """Return the sort key for machines, the most broken one first.
+
+    Source: docs/reference/cluster_api.md, "Remediation", step 4.
+    """
     view = context.view
     kinds_in_order = (
         *((ETCD_MEMBER_HEALTHY, ETCD_POD_HEALTHY) if view.managed_etcd else ()),
@@ -121,8 +129,9 @@ def _say(context: Context, machine: MachineView, name: str, text: str) -> None:
 
 
 def _judge(context: Context, machine: MachineView, record: Record) -> Outcome:
-    """The gates before a remediation, in order; the first that is violated refuses.
+    """Evaluate the gates before a remediation, in order.
 
+    The first that is violated refuses.
     Source: docs/reference/cluster_api.md, "Remediation", step 9.
     """
     view = context.view
@@ -166,7 +175,7 @@ def _verdict(view: View, machine: MachineView) -> Optional[quorum.Verdict]:
 def _order(view: View, machine: MachineView, verdict: quorum.Verdict) -> str:
     if machine.member is None:
         return "It has no etcd member: the membership does not change."
-    text = "An unhealthy member goes before its replacement is added: it gives no vote, but raises the number of votes needed."
+    text = "An unhealthy member is removed before its replacement is added: it gives no vote, but raises the number of votes needed."
     if view.leader is not None and view.leader.id == machine.member.id:
         text += " It leads: leadership is moved to another member first."
     return text if verdict.allowed else f"{text} Refused: {verdict.why}."
@@ -203,13 +212,13 @@ def _gates(
     gate("AnotherMachineHealthy", None if healthy else _no(CANNOT, text, fix, waits), f"{', '.join(healthy)} work")
     if verdict is not None:
         waits = view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
-        # With a member of its own, the arithmetic refuses the same; without one nothing would be computed.
+        # With a member of its own, the quorum arithmetic refuses the same; without one it would compute nothing.
         loose = [each.describe() for each in view.members if not each.settled and machine.member is None]
         text = f"an earlier change of the membership is unfinished: {', '.join(loose)}"
-        fix = "It is finished, or the member removed, before another machine goes."
+        fix = "It is finished, or the member removed, before another machine is removed."
         gate("MembersSettled", _no(DEFERRED, text, fix, waits) if loose else None, "no member is unfinished")
         unknown = [each.describe() for each in voters_of_nobody(view, machine)]
-        text = f"whose is the etcd {', '.join(unknown)}? It may be this machine's, and would die with it"
+        text = f"whose is the etcd {', '.join(unknown)}? It may be this machine's, and would be lost with it"
         gate(
             "MemberKnown",
             _no(CANNOT, text, OTHER_NAME, waits) if unknown else None,
@@ -219,7 +228,7 @@ def _gates(
         text = f"it could result in etcd quorum loss: {verdict.why}"
         waits = waits and verdict.after.voters > 0
         gate("EtcdQuorum", None if verdict.allowed else _no(CANNOT, text, fix, waits), verdict.why)
-        gate(VIEWS_AGREE, views_trouble(view, machine) or _lists_differ(view), "nothing speaks against the view")
+        gate(VIEWS_AGREE, views_trouble(view, machine) or _lists_differ(view), "no problem with the view")
         leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
         stuck = leadership is not None and not leadership["to"]
         text = "it leads etcd, and no other machine can take the leadership over"
@@ -232,20 +241,20 @@ def _gates(
 
 
 def _lists_differ(view: View) -> Optional[Trouble]:
-    # Without a member in one list it may still be a voter in another: agreement is wanted for every machine.
+    # Without a member in one list it may still be a voter in another: agreement is required for every machine.
     if view.etcd.get("memberListAgrees") is True:
         return None
     text = "the etcd members do not all report the same member list"
     waits = view.etcd.get("memberListAgrees") is None and (
         view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
     )
-    return _no("ViewsDisagree", text, "Look at the network between the members.", waits)
+    return _no("ViewsDisagree", text, "Check the network between the members.", waits)
 
 
 def _etcd_known(view: View) -> tuple[Optional[Trouble], str]:
     waits = view.settling or not view.lasting(view.control_plane, CONTROL_PLANE_COMPONENTS_HEALTHY)
     said = clip(view.etcd.get("message")) or "no reason given"
-    fix = "Look at etcd; nothing is removed while it is unknown."
+    fix = "Check etcd; nothing is removed while it is unknown."
     if view.managed_etcd:
         text = f"failed to check etcd cluster health before remediation: {said}"
         return (None, "etcd gave its member list") if view.etcd_known else (_no(DEFERRED, text, fix, waits), "")
@@ -259,9 +268,10 @@ def _no(name: str, text: str, fix: str, waits: bool = False) -> Trouble:
 
 
 def retried(context: Context, machine: MachineView, removal: Outcome) -> Outcome:
-    """A removal because a bootstrap failed, with the retry limits of a remediation: it is one in all but name.
+    """Return the removal with its retry record, or its refusal.
 
-    Returns the removal with its record, or what refuses it.
+    The machine's bootstrap failed: the removal has the retry limits of a remediation, because it is one in all but
+    name.
     """
     if removal.action != terms.REMOVE or machine.deleting:
         return removal

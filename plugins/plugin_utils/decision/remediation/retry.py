@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is remembered of remediations, and how often one may be tried again.
+"""Records of remediations, and limits for retries.
 
 Source: docs/reference/cluster_api.md, "Remediation".
 """
@@ -25,20 +25,26 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class Record:
-    """One remediation: the machine that was removed, when, and how many times this problem had been tried before."""
+    """Record of one remediation.
+
+    It has the removed machine, the time, and the number of earlier attempts for this problem.
+    """
 
     machine: str
     timestamp: str
     retry_count: int
 
     def document(self) -> Object:
-        """The record as the annotations hold it."""
+        """Return the record as the annotations hold it."""
         return {"machine": self.machine, "timestamp": self.timestamp, "retryCount": self.retry_count}
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a machine is not remediated now: the reason's stable name, the text, and what a person can do."""
+    """Refusal to remediate a machine now.
+
+    It has the reason's stable name, the text, and the remedy.
+    """
 
     reason: str
     message: str
@@ -46,12 +52,15 @@ class Refusal:
 
 
 def to_be_remediated(view: View, machine: MachineView) -> bool:
-    """Whether a machine is to be removed and replaced: somebody marked it, or it can't come back."""
+    """Return whether a machine is to be removed and replaced.
+
+    It is marked for remediation, or it can't come back.
+    """
     return marked(machine) or bool(beyond_repair(view, machine))
 
 
 def read_record(text: Any) -> Optional[Record]:
-    """The record in an annotation's text, None where there is none that can be read."""
+    """Return the record in an annotation's text, None without a legible one."""
     try:
         found = read_json(text)
     except ValueError:
@@ -68,19 +77,25 @@ def read_record(text: Any) -> Optional[Record]:
 
 
 def in_progress(view: View) -> Optional[Record]:
-    """The remediation whose replacement is not made yet; None where there is none, or where a newer machine exists already."""
+    """Return the remediation whose replacement is not made yet.
+
+    None where there is none, or where a newer machine exists already.
+    """
     record = read_record(annotations_of(view.control_plane).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS))
     return None if record is None or _stale(view, record) else record
 
 
 def replacement_owed(view: View) -> bool:
-    """Whether a remediated machine is gone and its replacement is not made yet."""
+    """Return whether a remediated machine is gone and not yet replaced."""
     record = in_progress(view)
     return record is not None and all(machine.name != record.machine for machine in view.machines)
 
 
 def is_stale(view: View) -> bool:
-    """Whether the control plane carries a record that no longer means anything and is to be taken away."""
+    """Return whether the control plane's remediation record is stale.
+
+    It is to be removed then.
+    """
     text = annotations_of(view.control_plane).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)
     if text is None:
         return False
@@ -89,9 +104,13 @@ def is_stale(view: View) -> bool:
 
 
 def _rollout_owes(view: View) -> bool:
-    """Whether the next machine is the one that a rollout makes first: it replaces the failed one, though there are enough without it.
+    """Return whether a rollout makes the failed machine's replacement.
 
-    Nothing waits for it, but it must remember what was tried before it. Otherwise each run made a machine that fails, for ever.
+    The next machine is the one that a rollout makes first: it replaces the failed one, though there are enough without
+    it.
+
+    No step waits for it, but its record must keep the earlier attempts. Otherwise each run would make a machine that
+    fails, for ever.
     """
     recorded = ((view.control_plane.get("status") or {}).get("rollout") or {}).get("replicas")
     if not isinstance(recorded, int) or len(view.live) >= recorded + max_surge(view):
@@ -109,19 +128,25 @@ def _over(view: View, record: Record) -> bool:
         return True
     there = next((machine for machine in view.machines if machine.name == record.machine), None)
     if there is not None and not there.deleting:
-        # The run ended before the Machine was deleted: that is gone on with only while somebody still finds it unhealthy.
+        # The run ended before the Machine was deleted: it is resumed only while the machine is still unhealthy.
         failed = has_failed(view, there) or bool(there.infrastructure_gone)
         return not failed and not to_be_remediated(view, there)
     return False
 
 
 def _enough(view: View, record: Record) -> bool:
-    """Nothing is owed where there are enough machines without it: waiting for a replacement would never end."""
+    """Return whether there are enough machines without a replacement.
+
+    Waiting for it would never end.
+    """
     return all(machine.name != record.machine for machine in view.machines) and len(view.live) >= view.replicas
 
 
 def last_remediation(view: View) -> Optional[Object]:
-    """status.lastRemediation: the one in progress, else the newest that a machine replaces."""
+    """Return the value of status.lastRemediation.
+
+    It is the remediation in progress, else the newest that a machine replaces.
+    """
     record = in_progress(view)
     if record is None:
         texts = [annotations_of(machine.machine).get(kinds.ANNOTATION_REMEDIATION_FOR) for machine in view.machines]
@@ -133,10 +158,13 @@ def last_remediation(view: View) -> Optional[Object]:
 
 
 def try_again(view: View, machine: MachineView) -> tuple[Record, Optional[Refusal]]:
-    """The record of remediating this machine now, and why that may not be done (None: it may).
+    """Return the record of a remediation now, and its refusal.
 
-    The machine's own remediation-for tells whether it replaces one that failed less than minHealthyPeriodSeconds ago; then
-    it is the same problem, and retryPeriodSeconds and maxRetry limit how often it is tried, in this order.
+    The refusal is None where the remediation is allowed.
+
+    The machine's own annotation remediation-for names the machine that it replaces. Where that one failed less than
+    minHealthyPeriodSeconds ago, it is the same problem, and retryPeriodSeconds and maxRetry limit the attempts, in this
+    order.
     """
     fresh = Record(machine.name, str(view.raw.get("now") or ""), 0)
     earlier = read_record(annotations_of(machine.machine).get(kinds.ANNOTATION_REMEDIATION_FOR))
@@ -152,11 +180,11 @@ def try_again(view: View, machine: MachineView) -> tuple[Record, Optional[Refusa
     what = f"machine {machine.name} replaces {clip(earlier.machine, 80)}, which failed at {earlier.timestamp}"
     if last + period > view.now:
         text = f"{what}: the next try is not before {period} s after that (remediation.retryPeriodSeconds)"
-        fix = "Look at why the machines fail; the next run after that time tries again."
+        fix = "Find out why the machines fail; the next run after that time tries again."
         return fresh, Refusal("RemediationDeferred", text, fix)
     if isinstance(limit, int) and earlier.retry_count >= limit:
         text = f"{what}: it has been tried {earlier.retry_count + 1} times, and remediation.maxRetry is {limit}"
-        fix = "Look at why the machines fail, mend it, then raise spec.remediation.maxRetry of the KubeadmControlPlane."
+        fix = "Find out why the machines fail, repair that, then raise spec.remediation.maxRetry of the KubeadmControlPlane."
         return fresh, Refusal("CannotBeRemediated", text, fix)
     return Record(machine.name, fresh.timestamp, earlier.retry_count + 1), None
 

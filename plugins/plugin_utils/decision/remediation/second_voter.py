@@ -1,11 +1,14 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The second voter was lost: etcd on the other machine goes on alone, with a person's consent (docs/second_voter.md).
+"""Recovery from the loss of the second voter (docs/second_voter.md).
 
-Two voters need both for every write. Where one of them is lost, etcd commits nothing and cannot even remove the lost one. What was
-committed is on the machine that is left: before the second voter was added it was the only one, and from then on nothing was
-committed without it. So starting its etcd as the only member (--force-new-cluster) loses nothing but the lost machine.
+etcd on the other machine continues alone, with the user's consent.
+
+Two voters need both for every write. Where one of them is lost, etcd commits nothing and cannot even remove the lost
+one. All committed data are on the machine that is left: before the second voter was added it was the only one, and from
+then on nothing was committed without it. So starting its etcd as the only member (--force-new-cluster) loses nothing
+but the lost machine.
 """
 
 from __future__ import annotations
@@ -31,15 +34,17 @@ SECOND_VOTER_LOST = "SecondVoterLost"
 CONSENT = "Consent"
 RECORD_UNREADABLE = "RecoveryRecordUnreadable"
 _UNIT = "kubeadm-control-plane-recover-"
-# A recovery of which the machine says this is gone on with, whatever else holds: etcd may stand with --force-new-cluster there.
+# A recovery that the machine reports in one of these states is resumed in every case: etcd's manifest there may still
+# have --force-new-cluster.
 _UNFINISHED = ("Running", "Interrupted", "Succeeded")
 
 
 @dataclass(frozen=True)
 class LostVoter:
-    """Two voters, of which at most one answers: the machine that holds the data, and the other member with its machine.
+    """Loss of one of two voters: the survivor and the other.
 
-    `member` is the other's ID, `title` the member as messages name it.
+    At most one of them answers. `survivor` is the machine that holds the data, `machine` the other one. `member` is the
+    other's ID, `title` the member as messages name it.
     """
 
     survivor: MachineView
@@ -49,16 +54,19 @@ class LostVoter:
 
     @property
     def consent(self) -> str:
-        """What a person says to lose that machine."""
+        """Return the user's consent to lose that machine."""
         return f"{terms.RECOVER_SINGLE_VOTER}:{self.machine.name}"
 
 
 def lost_second_voter(view: View) -> Optional[LostVoter]:
-    """The voter without which etcd has no quorum, where its loss is the loss of the second voter; else None.
+    """Return the lost second voter without which etcd has no quorum.
 
-    The machine that was asked joined, and its etcd lists itself and one other voter: by its own word, knowing no leader, or, where
-    it answers nothing (as every etcd that was started without a quorum), by its database. The other is a machine of ours whose
-    bootstrap did not succeed, or that its provider calls dead or missing. No third machine ever carried anything.
+    None where the loss is another one.
+
+    The machine that was asked joined, and its etcd lists itself and one other voter: in its member list, without a
+    leader, or, where it answers nothing (as every etcd that was started without a quorum), in its database. The other
+    voter is on a machine of this cluster whose bootstrap did not succeed, or that its provider reports as dead or
+    missing. No third machine was ever bootstrapped.
     """
     survivor = next((each for each in view.machines if each.name == view.workload.get("via") and each.joined), None)
     if view.reachable or not view.managed_etcd or survivor is None:
@@ -100,7 +108,10 @@ def _is_of(member: Object, machine: MachineView) -> bool:
 
 
 def recover(context: Context) -> Optional[Outcome]:
-    """What is done about a lost second voter: waiting, asking for consent, or recovering; None where it is not that."""
+    """Return the step for a lost second voter.
+
+    It waits, asks for consent, or recovers; None where no second voter is lost.
+    """
     view = context.view
     begun = _unfinished(view)
     if begun is not None:
@@ -109,7 +120,7 @@ def recover(context: Context) -> Optional[Outcome]:
     if found is None:
         return None
     if under_way(view, found.machine) and not found.machine.silent and not _consented(view, found):
-        # Its result is asked for first: kubeadm may still be at work there. What it is about is said all the same.
+        # Its result is asked for first: kubeadm may still run there. The lost quorum is reported all the same.
         outcome = go_on(context, found.machine)
         outcome.reasons.append(reason(QUORUM_LOST, f"{_what(found)}. {_fix(found)}"))
         return outcome
@@ -127,12 +138,12 @@ def _unfinished(view: View) -> Optional[Outcome]:
     if not record.get("memberID"):
         text = f"what machine {machine.name} has recorded of a recovery of etcd can't be read: {clip(record.get('message')) or 'no reason given'}"
         fix = (
-            f"Look at /var/lib/kubeadm-control-plane/recover-single-voter.json on {machine.name}. Where no unit {_UNIT}* runs there and "
-            "/etc/kubernetes/manifests/etcd.yaml is there without --force-new-cluster, remove that file and reconcile."
+            f"Check /var/lib/kubeadm-control-plane/recover-single-voter.json on {machine.name}. Where no unit {_UNIT}* runs there and "
+            "/etc/kubernetes/manifests/etcd.yaml exists without --force-new-cluster, remove that file and reconcile."
         )
         return block(RECORD_UNREADABLE, text, fix)
     lost = clip(record.get("lost"), 80)
-    text = f"the recovery of etcd on machine {machine.name} from the loss of {lost or 'its second voter'} was begun"
+    text = f"the recovery of etcd on machine {machine.name} from the loss of {lost or 'its second voter'} was started"
     outcome = Outcome(terms.RECOVER_SINGLE_VOTER, [reason(RECOVERING, text)])
     outcome.target = {**target(machine, resume=True, member=record.get("memberID")), "lost": record.get("lost") or None}
     return outcome
@@ -172,7 +183,7 @@ def _lasted(view: View, seconds: int) -> bool:
 
 
 def _what(found: LostVoter) -> str:
-    """What is wrong, with the arithmetic."""
+    """Return the problem with the arithmetic, as a text for messages."""
     machine = found.machine
     if machine.infrastructure_gone:
         why = f"its provider says: {clip(machine.infrastructure_gone, 80)}"

@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What MachineHealthChecks say of the machines: which are unhealthy, and which may be remediated.
+"""MachineHealthChecks' findings: unhealthy machines, and allowed remediations.
 
 Source: docs/reference/cluster_api.md, "Remediation".
 
-Pure: MachineHealthChecks and a snapshot in, findings out. What is not known is never unhealthy. Every duration is between two times of
-one clock: a Node condition's time and the snapshot's ``now`` are the workload API's; conditions of Machines were stored with such a ``now``.
+Pure: MachineHealthChecks and a snapshot in, findings out. An unknown state is never unhealthy. Every duration is
+between two times of one clock: a Node condition's time and the snapshot's ``now`` are the workload API's; conditions of
+Machines were stored with such a ``now``.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ Object = dict[str, Any]
 
 HEALTHY = "healthy"
 UNHEALTHY = "unhealthy"
-# It will be unhealthy when what is wrong lasts until a time that is known.
+# It will be unhealthy when its problem lasts until a known time.
 PENDING = "pending"
 UNKNOWN = "unknown"
 DELETING = "deleting"
-# Of a finding, the first of these wins among several health checks of one machine.
+# Among the findings of several health checks about one machine, the first of these states wins.
 ORDER = (UNHEALTHY, DELETING, PENDING, UNKNOWN, HEALTHY)
 
 # Stable reasons; those of unhealthy machines are Cluster API's.
@@ -48,7 +49,10 @@ PAUSED = "Paused"
 
 @dataclass(frozen=True)
 class Finding:
-    """What one health check says of one machine. `until`: seconds since the epoch when a PENDING machine becomes unhealthy, if that is known."""
+    """Finding of one health check about one machine.
+
+    `until`: seconds since the epoch when a PENDING machine becomes unhealthy, if that is known.
+    """
 
     machine: str
     state: str
@@ -59,7 +63,10 @@ class Finding:
 
 @dataclass
 class Result:
-    """One MachineHealthCheck: its findings by machine, and whether remediation is allowed by its limits (None: nothing was judged)."""
+    """Result of one MachineHealthCheck.
+
+    It has the findings by machine, and whether its limits allow remediation (None: no machine was evaluated).
+    """
 
     name: str
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -67,14 +74,17 @@ class Result:
     message: str = ""
     status: Object = field(default_factory=dict)
     conditions: list[Object] = field(default_factory=list)
-    # Machines that the selector selects and that a person took out, with the annotation that says so.
+    # Machines that the selector selects and an annotation of the user excludes, with that annotation.
     skipped: dict[str, str] = field(default_factory=dict)
 
 
 def check(document: Object, view: View) -> Result:
-    """One MachineHealthCheck (hub form, defaulted) over the machines of a snapshot that has the stored conditions as they are now.
+    """Evaluate one MachineHealthCheck on the machines of a snapshot.
 
-    `status` and `conditions` of the result are what is to be stored on the MachineHealthCheck; `status` is empty where nobody was judged.
+    The MachineHealthCheck is in the hub form, defaulted; the snapshot has the stored conditions in their current state.
+
+    `status` and `conditions` of the result are to be stored on the MachineHealthCheck; `status` is empty where no
+    machine was evaluated.
     """
     result = Result(str(document["metadata"]["name"]))
     spec = document.get("spec") or {}
@@ -109,12 +119,12 @@ def _labels(machine: MachineView) -> Object:
 
 
 def is_paused(document: Object) -> bool:
-    """Whether this MachineHealthCheck itself is paused."""
+    """Return whether this MachineHealthCheck itself is paused."""
     return kinds.is_flagged(document, kinds.ANNOTATION_PAUSED)
 
 
 def _nobody(document: Object, view: View) -> Optional[tuple[str, str]]:
-    """Why no machine is judged now, None where they are."""
+    """Return why no machine is evaluated now, None where they are."""
     if view.paused:
         return PAUSED, f"the cluster is paused: {', '.join(view.paused)}"
     if is_paused(document):
@@ -134,7 +144,10 @@ def _nobody(document: Object, view: View) -> Optional[tuple[str, str]]:
 
 
 def _exists(view: View) -> bool:
-    """Whether there is a control plane that could be asked: before there is one, a machine is evaluated by its time to start alone."""
+    """Return whether a control plane exists that could be asked.
+
+    Before that, a machine is evaluated from its time to start alone.
+    """
     return initialized(view) or any(machine.joined for machine in view.machines)
 
 
@@ -213,7 +226,7 @@ def _machine_conditions(checks: Object, view: View, machine: MachineView, series
         what = f"Condition {clip(check_for['type'], 80)} on Machine is reporting status {check_for['status']}"
         began = parse_time(current.get("lastTransitionTime"))
         if began is not None and timeout > 0:
-            # What was not looked at may have been well in between.
+            # An unobserved machine may have been healthy in between.
             began, what = max(began, series.begin(timeout)), what + series.remark(timeout)
         yield _since(view, machine, began, timeout, UNHEALTHY_MACHINE, what)
 
@@ -232,9 +245,10 @@ def _lasted(view: View, machine: MachineView, until: int, reason: str, unhealthy
 
 
 class _Series:
-    """Since when a MachineHealthCheck has been evaluated without a gap longer than a timeout; kept in its status.
+    """Series of evaluations without a gap longer than a timeout.
 
-    ``status.observations``: ``at``, the last evaluation, and ``since``, by timeout in seconds, when the series began.
+    It is kept in the MachineHealthCheck's status.
+    ``status.observations``: ``at``, the last evaluation, and ``since``, by timeout in seconds, when the series started.
     """
 
     def __init__(self, document: Object, view: View) -> None:
@@ -248,20 +262,20 @@ class _Series:
         self._timeouts = sorted({each["timeoutSeconds"] for each in listed if each["timeoutSeconds"] > 0})
 
     def begin(self, timeout: int) -> int:
-        """When the series for this timeout began."""
+        """Return when the series for this timeout started."""
         if self._at is None or not 0 <= self._now - self._at <= timeout:
             return self._now
         began = parse_time(self._since.get(str(timeout)))
         return self._at if began is None else min(began, self._at)
 
     def remark(self, timeout: int) -> str:
-        """What people should know where counting began anew."""
+        """Return the remark where counting starts again, else ""."""
         if self._at is None or self._now - self._at <= timeout:
             return ""
-        return f" (it was last checked {format_duration(self._now - self._at)} ago, so counting starts again: check more often than that)"
+        return f" (it was last observed {format_duration(self._now - self._at)} ago, so counting starts again: check more often than that)"
 
     def document(self) -> Object:
-        """The series as the status keeps them."""
+        """Return the series as the status keeps them."""
         if not self._timeouts:
             return {}
         since = {str(timeout): format_time(self.begin(timeout)) for timeout in self._timeouts}
@@ -269,7 +283,10 @@ class _Series:
 
 
 def _limits(result: Result, spec: Object, document: Object, series: _Series) -> None:
-    """Short-circuit: how many machines may be unhealthy for remediation to be allowed."""
+    """Set whether the number of unhealthy machines allows remediation.
+
+    Upstream calls this short-circuiting.
+    """
     total = len(result.findings)
     healthy = sum(1 for each in result.findings.values() if each.state == HEALTHY)
     unhealthy = total - healthy
@@ -296,7 +313,10 @@ def _limits(result: Result, spec: Object, document: Object, series: _Series) -> 
 
 
 def _allowed(spec: Object, total: int, unhealthy: int) -> tuple[bool, int, tuple[str, str, str]]:
-    """Whether remediation is allowed, how many further ones are, and the limit in words."""
+    """Return whether remediation is allowed, and the limit.
+
+    After that come the number of further remediations and the limit in words.
+    """
     trigger = (spec.get("remediation") or {}).get("triggerIf") or {}
     span = machine_health_check.unhealthy_range(trigger.get("unhealthyInRange"))
     if span is not None:
@@ -312,6 +332,9 @@ def _allowed(spec: Object, total: int, unhealthy: int) -> tuple[bool, int, tuple
 
 
 def worst(results: Sequence[Result], machine: str) -> Optional[Finding]:
-    """What several health checks say of one machine together: unhealthy wins; None where none covers it."""
+    """Return the worst finding of several health checks about a machine.
+
+    Unhealthy wins; None where none covers it.
+    """
     found = [result.findings[machine] for result in results if machine in result.findings]
     return min(found, key=lambda each: ORDER.index(each.state)) if found else None

@@ -1,11 +1,14 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A KubeadmControlPlane that was deleted while its Cluster stays, and the new one in its place (docs/store.md).
+"""Deleted KubeadmControlPlane of a Cluster that stays (docs/store.md).
 
-In Cluster API nothing follows such a deletion: the Cluster stays initialized for ever, so that the first machine of a new KubeadmControlPlane
-would have to join what is gone. Here the deletion leaves a record on the Cluster when it has come to its end. With the record, and with a
-person's consent that names it, a new control plane is made. Without the record nothing tells a deletion from a loss: ``ControlPlaneLost``.
+Another KubeadmControlPlane can take its place.
+
+In Cluster API nothing follows such a deletion: the Cluster stays initialized for ever, so that the first machine of a
+new KubeadmControlPlane would have to join a control plane that is gone. Here the deletion leaves a record on the
+Cluster when it is completed. With the record, and with the user's consent that names it, a new control plane is made.
+Without the record a deletion can't be distinguished from a loss: ``ControlPlaneLost``.
 """
 
 from __future__ import annotations
@@ -33,7 +36,10 @@ _EMPTY: Object = {}
 
 @dataclass(frozen=True)
 class Deleted:
-    """What the record on a Cluster says: the deleted KubeadmControlPlane's name and uid, and when its deletion ended (RFC 3339)."""
+    """Record of a deleted KubeadmControlPlane, kept on its Cluster.
+
+    `name` and `uid` are the KubeadmControlPlane's; `time` is when its deletion was completed (RFC 3339).
+    """
 
     name: str
     uid: str
@@ -41,22 +47,28 @@ class Deleted:
 
     @property
     def title(self) -> str:
-        """What happened, in words."""
+        """Return the event as a text for messages."""
         return f"the KubeadmControlPlane {clip(self.name, 80)} of this cluster was deleted at {clip(self.time, 40)}"
 
     def consent(self, namespace: str, cluster: str) -> str:
-        """What a person says to have a new control plane; it fits this deletion and no later one."""
+        """Return the user's consent to a new control plane.
+
+        It fits this deletion and no later one.
+        """
         return f"{terms.INITIALIZE}:{namespace}/{cluster}:{_CONSENT}:{self.uid[:_SHORT]}"
 
 
 def record(control_plane: Mapping[str, Any], now: str) -> str:
-    """The text of the annotation ``kinds.ANNOTATION_DELETED_CONTROL_PLANE`` for a KubeadmControlPlane whose deletion ends ``now``."""
+    """Return the record of a deletion that is completed at ``now``.
+
+    It is the text of the annotation ``kinds.ANNOTATION_DELETED_CONTROL_PLANE``; ``now`` is RFC 3339.
+    """
     metadata = control_plane["metadata"]
     return json.dumps({"name": metadata["name"], "uid": metadata["uid"], "time": now}, sort_keys=True)
 
 
 def recorded(cluster: Mapping[str, Any]) -> Optional[Deleted]:
-    """The record on a Cluster; None where there is none that can be read."""
+    """Return the record on a Cluster, None without a legible one."""
     text = ((cluster.get("metadata") or _EMPTY).get("annotations") or _EMPTY).get(
         kinds.ANNOTATION_DELETED_CONTROL_PLANE
     )
@@ -70,10 +82,11 @@ def recorded(cluster: Mapping[str, Any]) -> Optional[Deleted]:
 
 
 def deleted_control_plane(cluster: Object, control_plane: Object, has_machines: bool) -> Optional[Deleted]:
-    """The control plane that the Cluster's latch ("initialized once") is about, where that one was deleted; else None.
+    """Return the deleted control plane that the Cluster's latch is about.
 
-    None as soon as anything is there that the record says nothing of: a machine, or a KubeadmControlPlane that was itself initialized, or that
-    is the very one.
+    The latch is "initialized once"; None where no such control plane was deleted. None, too, as soon as the store has
+    an object that the record doesn't cover: a machine, a KubeadmControlPlane that was itself initialized, or the very
+    one that the record names.
     """
     found = recorded(cluster)
     if found is None or has_machines or latched(control_plane) or not latched(cluster):
@@ -82,38 +95,51 @@ def deleted_control_plane(cluster: Object, control_plane: Object, has_machines: 
 
 
 def latched(obj: Mapping[str, Any]) -> bool:
-    """Whether a Cluster or a KubeadmControlPlane has it in its status that it was initialized once."""
+    """Return whether an object's status has the latch "initialized once".
+
+    The object is a Cluster or a KubeadmControlPlane.
+    """
     status = obj.get("status") or _EMPTY
     return bool((status.get("initialization") or _EMPTY).get("controlPlaneInitialized") or status.get("initialized"))
 
 
 def is_begun_anew(cluster: Object) -> bool:
-    """Whether a run was killed right after it had taken the latch back: the record is still there, and its consent must fit nothing any more."""
+    """Return whether the Cluster's latch was removed and the record was not.
+
+    A run was killed between the two: the record is still there, and its consent must not count any more.
+    """
     return recorded(cluster) is not None and not latched(cluster)
 
 
 def consented(found: Deleted, snapshot: Mapping[str, Any]) -> bool:
-    """Whether a snapshot's policy has the consent to a new control plane after that deletion."""
+    """Return whether the user consented to a new control plane.
+
+    The consent is in the snapshot's policy and fits the given deletion.
+    """
     return _consent_of(found, snapshot) in ((snapshot.get("policy") or _EMPTY).get("consent") or ())
 
 
 def begin_anew(cluster_status: Object) -> Object:
-    """Have the Cluster's status, in place, begin as that of a cluster that was never initialized; return the annotations that go with it.
+    """Remove the latch from the Cluster's status, and return the annotations.
 
-    Both are written before the step is taken: from then on nothing but the new control plane's own latch counts, whatever becomes of it.
+    The status is changed in place: it is that of a cluster that was never initialized. The annotations remove the
+    record.
+
+    Both are written before the step is taken: from then on only the new control plane's own latch counts, whether the
+    step succeeds or not.
     """
     cluster_status["initialization"] = {**cluster_status["initialization"], "controlPlaneInitialized": False}
     return {kinds.ANNOTATION_DELETED_CONTROL_PLANE: None}
 
 
 def what(found: Deleted, managed_etcd: bool) -> str:
-    """What is wrong, in words."""
+    """Return the problem as a text for messages."""
     data = "and etcd's data with them" if managed_etcd else "but not the data, which are in the external etcd"
     return f"{found.title}: all of its machines are gone, {data}"
 
 
 def way_out(found: Deleted, snapshot: Mapping[str, Any], managed_etcd: bool) -> str:
-    """What a person can do about it."""
+    """Return the remedy as a text for messages."""
     made = (
         "To have a new and empty one"
         if managed_etcd

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who leads etcd after the leader's machine goes (docs/reference/cluster_api.md, "Removing etcd members")."""
+"""Candidates for etcd's leadership when the leader's machine is removed.
+
+Source: docs/reference/cluster_api.md, "Removing etcd members".
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,21 @@ Object = dict[str, Any]
 
 
 def leads(view: View, machine: MachineView) -> bool:
-    """Whether the machine's member is the leader."""
+    """Return whether the machine's etcd member is the leader."""
     return view.leader is not None and machine.member is not None and view.leader.id == machine.member.id
 
 
 def candidates(
     view: View, machine: Optional[MachineView], machines: Mapping[str, list[Object]], outdated: Collection[str]
 ) -> list[str]:
-    """The machines that may take the leadership over from `machine` (None: from a member without one), the best first.
+    """Return the machines that may take over the leadership, best first.
 
-    A healthy member comes first, then a machine that no health check found unhealthy, that is up to date, and that is newest.
-    A member that is not proven healthy is never a candidate: unknown is not healthy
-    (docs/reference/invariants.md, "Unknown is unhealthy").
+    `machine` is the one that gives it up (None: a member without a machine does).
+
+    A healthy member comes first, then a machine that no health check found unhealthy, that is up to date, and that is
+    newest.
+    A member that is not proven healthy is never a candidate: unknown is not healthy (docs/reference/invariants.md,
+    "Unknown is unhealthy").
     """
     others = [
         each
@@ -51,7 +57,10 @@ def candidates(
 def hand_over(
     view: View, machine: MachineView, machines: Mapping[str, list[Object]], outdated: Collection[str]
 ) -> Optional[Object]:
-    """The decision's `leadership` for the removal of `machine`; None where its member does not lead."""
+    """Return the decision's `leadership` for the removal of `machine`.
+
+    None where its member does not lead.
+    """
     if not leads(view, machine) or machine.member is None:
         return None
     return {"from": machine.member.title, "to": candidates(view, machine, machines, outdated)}

@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes that removed machines have left behind, without a control plane's label (docs/removing_a_machine.md, "What repairs itself").
+"""Nodes of removed machines, without a control plane's label.
 
-kubeadm labels a control plane's Node last of all. Where it was ended before that, the Node looks like a worker's; whose it was tell the
-records of remediations, which name each machine that was removed and replaced.
+The page: docs/removing_a_machine.md, "What repairs itself".
+
+kubeadm labels a control plane's Node last of all. Where it was ended before that, the Node looks like a worker's. Its
+machine is known from the records of remediations, which name each machine that was removed and replaced.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ LEFT_BEHIND = "NodeLeftBehind"
 
 
 def removed_machines(control_plane: Optional[Object], machines: list[Object]) -> list[str]:
-    """Return the names of machines that were removed and replaced, by the records of that, and that are there no more.
+    """Return the names of machines that were removed and replaced.
+
+    From the records of remediations; a machine that still exists is left out.
 
     Args:
         control_plane: the KubeadmControlPlane.
@@ -38,13 +42,19 @@ def removed_machines(control_plane: Optional[Object], machines: list[Object]) ->
 
 
 def remove_left_behind(view: View) -> Optional[Outcome]:
-    """Return the deletion of a Node that a removed machine has left, once its kubelet has been silent for long; None where none is due."""
+    """Return the deletion of a removed machine's Node.
+
+    Once its kubelet has been silent for CONNECTION_GRACE; None where none is due.
+    """
     removals = (removal(view, node, "is a removed machine's") for node in _nodes(view))
     return next(filter(None, removals), None)
 
 
 def left_behind(view: View) -> list[Object]:
-    """Return what is to be said of each such Node that is there: when it goes, or what keeps it; as reasons of a decision."""
+    """Return the reasons about each Node of a removed machine.
+
+    As reasons of a decision: when the Node is deleted, or what keeps it.
+    """
     return [reason(LEFT_BEHIND, _said(node)) for node in _nodes(view)]
 
 
@@ -53,7 +63,7 @@ def _said(node: Object) -> str:
     if since is None:
         return (
             f"Node {name} was left behind by machine {name}, which was removed, and its kubelet still reports: the host runs. Turn it off or reset "
-            f"it (kubeadm reset); the Node goes with a reconcile {settings.CONNECTION_GRACE} s after its kubelet has fallen silent"
+            f"it (kubeadm reset); a reconcile {settings.CONNECTION_GRACE} s after its kubelet has fallen silent deletes the Node"
         )
     due = format_time(since + settings.CONNECTION_GRACE)
     return f"Node {name} was left behind by machine {name}, which was removed; a reconcile after {due} deletes it"

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Taking one machine out: a bootstrap that failed or never began, or a removal that was begun.
+"""Removal of one machine.
+
+Of one whose bootstrap failed or never started, or whose removal was started.
 
 What always holds: docs/reference/invariants.md, "Quorum stays". The faults: docs/faults.md, "The run itself dies".
 """
@@ -26,7 +28,7 @@ from .leadership import hand_over
 
 CANNOT_BE_REMEDIATED = "CannotBeRemediated"
 
-_HELP_OTHERS = "Bring the other machines back to health first. If the data of this one is not needed, that is a person's decision: see status."
+_HELP_OTHERS = "Bring the other machines back to health first. If the data of this one is not needed, that is the user's decision: see status."
 # A store never takes a mark of deletion back by itself.
 _TAKE_BACK = (
     "There is no other machine that is to stay, so this one holds the only data. To keep it, take its deletion back by hand: "
@@ -35,9 +37,9 @@ _TAKE_BACK = (
 
 
 def proven_uninitialized(view: View) -> bool:
-    """Whether evidence says that no control plane was ever initialized here: an API that lacks kubeadm-config, or no API at the endpoint.
+    """Return whether evidence proves that no control plane was ever initialized.
 
-    Not being able to ask is no evidence.
+    The evidence is an API that lacks kubeadm-config, or no API at the endpoint. A failed probe is no evidence.
     """
     if view.latched or view.initialized is True or any(machine.joined for machine in view.known):
         return False
@@ -45,13 +47,19 @@ def proven_uninitialized(view: View) -> bool:
 
 
 def remove_unstarted(machine: MachineView, why: str) -> Outcome:
-    """Remove a machine on which kubeadm was never started: it carries neither a Node nor a member."""
+    """Remove a machine on which kubeadm was never started.
+
+    It carries neither a Node nor a member.
+    """
     text = f"it was never bootstrapped and {why}: nothing is lost with it"
     return Outcome(terms.REMOVE, [reason("NeverBootstrapped", text)], target(machine, resume=machine.deleting))
 
 
 def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
-    """Remove the first machine, whose bootstrap failed before there was a control plane; only on evidence of that."""
+    """Remove the first machine, whose bootstrap failed.
+
+    Only on evidence that there was no control plane yet; refused otherwise.
+    """
     view = context.view
     said = machine.bootstrap_message or machine.infrastructure_gone or "no reason recorded"
     if proven_uninitialized(view):
@@ -64,7 +72,7 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
         text = f"the bootstrap of machine {machine.name} failed ({said}), and it is unknown whether a control plane exists: {_unknown(view)}"
         name = "InitializationUnknown"
     fix = (
-        f"Look at {typed_name(machine.name)} (kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes). If there is nothing to keep, delete the cluster "
+        f"Check {typed_name(machine.name)} (kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes). If there is nothing to keep, delete the cluster "
         "with the playbook delete and reconcile again."
     )
     outcome = block(name, text, fix)
@@ -80,13 +88,16 @@ def _unknown(view: View) -> str:
 
 
 def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -> Outcome:
-    """Remove a machine from a control plane that lives on, if node and etcd membership are known and the quorum allows it."""
+    """Remove a machine from a control plane that lives on.
+
+    Only where its Node and etcd membership are known and the quorum allows it.
+    """
     view = context.view
     if not view.reachable:
         return held([trouble.unreachable(view)])
     others = [each for each in view.machines if each is not machine and each.joined and not each.deleting]
     healthy = [each.name for each in others if is_true(context.machines[each.name], *_needed(view))]
-    # What may be its member counts too: nothing is taken out of a cluster in which no other machine works.
+    # A possible member counts too: nothing is removed from a cluster in which no other machine works.
     member = machine.member or (only_candidate(view, machine) if view.managed_etcd else None)
     if not healthy and (machine.joined or machine.node is not None or member is not None):
         waits = view.settling or not view.lasting(view.control_plane, CONTROL_PLANE_COMPONENTS_HEALTHY)
@@ -131,8 +142,9 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
 
 
 def only_candidate(view: View, machine: MachineView) -> Optional[quorum.MemberState]:
-    """One unfinished machine without a member and one unmatched, unfinished member belong together.
+    """Return the only etcd member that may be an unfinished machine's.
 
+    One unfinished machine without a member and one unmatched, unfinished member belong together; None otherwise.
     Source: docs/reference/cluster_api.md, "Conditions".
     """
     matched = {each.member.id for each in view.known if each.member is not None}
@@ -144,9 +156,7 @@ def only_candidate(view: View, machine: MachineView) -> Optional[quorum.MemberSt
 def _order(view: View, member: Optional[quorum.MemberState], why: str) -> str:
     if member is None:
         return "It has no etcd member: the membership does not change."
-    text = (
-        f"Its member goes before anything is added, because {why}; a member that does not work only raises the quorum."
-    )
+    text = f"Its member is removed before anything is added, because {why}; a member that does not work only raises the quorum."
     if view.leader is not None and view.leader.id == member.id:
         text += " It leads: leadership is moved to another member first."
     return text
@@ -164,7 +174,7 @@ def _refused(text: str, waits: bool, fix: str = _HELP_OTHERS) -> Outcome:
 
 
 def remove_deleting(context: Context, machine: MachineView) -> Outcome:
-    """Go on with a machine that is marked for deletion."""
+    """Resume the removal of a machine that is marked for deletion."""
     waiting = held_by_hooks(machine)
     if waiting is not None:
         return waiting

@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd members that belong to no machine (docs/reference/cluster_api.md, "Unexpected members").
+"""Removal of etcd members and Nodes that belong to no machine.
 
-The faults: docs/faults.md, "Node deleted, member still there",
-"killed after a learner was added, before its etcd starts", "a member was added and never started (no name)".
+Source: docs/reference/cluster_api.md, "Unexpected members".
+
+The faults: docs/faults.md, "Node deleted, member still there", "killed after a learner was added, before its etcd
+starts", "a member was added and never started (no name)".
 """
 
 from __future__ import annotations
@@ -26,17 +28,20 @@ Object = dict[str, Any]
 
 
 def remove_stray(context: Context) -> Optional[Outcome]:
-    """Remove one member that no machine has, or say why that must not be done; None where every member has its machine.
+    """Remove one etcd member that belongs to no machine, or refuse that.
 
-    Never while a machine is being provisioned (the stray may be its own), nor one that has a control plane Node: that is a
-    machine which the store does not know. It must have been seen for a while; members that never started go first.
+    None where every member has its machine.
+
+    Never while a machine is being provisioned (the stray may be its own), nor one that has a control plane Node: that
+    is a machine which the store does not know. It must have been observed for a while; members that never started are
+    removed first.
     """
     view = context.view
     if not view.managed_etcd or not view.machines:
         return None
     nodes = {str(node["name"]) for node in view.workload.get("nodes") or () if is_control_plane_node(node)}
     found = sorted(strangers(view), key=lambda each: (each.name in nodes, each.name != "", each.name, each.id))
-    # One that can't go yet must not hold up another one, without which it may never go.
+    # A refused removal must not hold up another one: without that one it may stay refused for ever.
     return first_that_acts(_remove(context, member, member.name in nodes) for member in found)
 
 
@@ -59,7 +64,7 @@ def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Out
         fix = "Bring the other members back to health first; without a majority only a snapshot helps."
         outcome = block("CannotBeRemediated", f"{text}, and removing it is refused: {why}", fix)
     else:
-        # What no Node can be named is in none of kubeadm's records either.
+        # A name that no Node can have is in none of kubeadm's records either.
         node = {"node": member.name} if is_dns_subdomain(member.name) else {}
         outcome = Outcome(
             terms.REMOVE_MEMBER,
@@ -73,8 +78,10 @@ def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Out
 
 
 def remove_stray_node(context: Context) -> Optional[Outcome]:
-    """Delete the Node object of a control plane machine that is gone: no machine, no etcd member, and its kubelet has been silent
-    for CONNECTION_GRACE. None where there is none; a Node whose kubelet still reports is somebody's machine and is left.
+    """Delete the Node of a control plane machine that is gone.
+
+    It has no machine and no etcd member, and its kubelet has been silent for CONNECTION_GRACE.
+    None where there is no such Node; a Node whose kubelet still reports belongs to a running host and is left.
     """
     view = context.view
     if view.managed_etcd and (not view.etcd_known or view.etcd.get("memberListAgrees") is not True):
@@ -86,9 +93,10 @@ def remove_stray_node(context: Context) -> Optional[Outcome]:
 
 
 def removal(view: View, node: Object, whose: str) -> Optional[Outcome]:
-    """Return the deletion of a Node whose machine is gone, once its kubelet has been silent for CONNECTION_GRACE.
+    """Return the deletion of a Node whose machine is gone.
 
-    None before, and where the kubelet still reports: that is somebody's machine.
+    Once its kubelet has been silent for CONNECTION_GRACE; None before, and where the kubelet still reports: its host
+    runs.
 
     Args:
         view: the snapshot.

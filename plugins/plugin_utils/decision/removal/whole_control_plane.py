@@ -1,9 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Deletion of a whole control plane: workers first, then all of its own machines at once, without any etcd operation.
+"""Deletion of a whole control plane.
 
-What goes is told by its controller, never by labels alone (docs/reference/decision.md, "Whose machines they are").
+Workers come first, then all of its own machines at once, without any etcd operation.
+
+A machine is deleted by its controller reference, never by labels alone (docs/reference/decision.md, "Whose machines
+they are").
 """
 
 from __future__ import annotations
@@ -31,19 +34,25 @@ _SHOWN = 10
 
 
 def in_itself(title: str, marked: bool) -> str:
-    """What is wrong with deleting a cluster that keeps its own objects, in words; ``marked``: whether it is marked for deletion already."""
+    """Return the refusal to delete a cluster that keeps its own objects.
+
+    As a text for messages; ``marked``: the cluster is marked for deletion already.
+    """
     what = f"the objects of the cluster {title} are in its own API"
-    why = "with its last machine they would go, and with them what says which infrastructure is left"
+    why = "with its last machine they would be deleted, and with them the record of the infrastructure that is left"
     if not marked:
         return f"{what}: {why}"
     return f"{what}, and it is marked there for deletion, which can't be taken back in an API: {why}"
 
 
 def decide_deletion(context: Context) -> Outcome:
-    """The next step of a deletion: blocked by workers or by where the objects are, deleteMachines, deleteInfrastructure, none."""
+    """Return the next step of a deletion.
+
+    It is one of four: blocked by workers or by the place of the objects, deleteMachines, deleteInfrastructure, none.
+    """
     view = context.view
     if view.raw.get("keepsItself"):
-        # Also where somebody marked them with kubectl, and no playbook was there to refuse it.
+        # Also where they were marked with kubectl, which no playbook could refuse.
         text = in_itself(clip(view.name, 80), True)
         outcome = block(OBJECTS_IN_ITSELF, text, MOVE_OUT)
         outcome.deletion = (OBJECTS_IN_ITSELF, f"* {text}")
@@ -69,7 +78,7 @@ def decide_deletion(context: Context) -> Outcome:
     if not (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
         text = (
             "deleted: no machine of it is left. Only the KubeadmControlPlane was marked, so the Cluster, its infrastructure and its keys stay; the "
-            "playbook delete takes them away"
+            "playbook delete removes them"
         )
         if view.others:
             text += f". What isn't its own stays, too: {ownership.controlled(each.machine for each in view.others)}"
@@ -85,9 +94,10 @@ def decide_deletion(context: Context) -> Outcome:
 
 
 def _shared(view: View) -> Optional[Outcome]:
-    """What stops the deletion because of machines that aren't this control plane's own; None where nothing does.
+    """Return the refusal because of machines that another controller has.
 
-    Machines are deleted at once and without asking etcd, which is right only where nothing of that etcd stays.
+    None where there is no reason to refuse. Machines are deleted at once and without etcd operations, which is right
+    only where no member of that etcd stays.
     """
     staying = [each for each in view.others if each.bootstrap or each.node is not None or each.member is not None]
     going = [each for each in view.machines if each.bootstrap or each.node is not None or each.member is not None]
@@ -105,7 +115,7 @@ def _shared(view: View) -> Optional[Outcome]:
         text = f"the Cluster is marked for deletion, and {said}, which the Cluster does not name: they are not deleted with it"
         fix = (
             f"Name that one in the Cluster's spec.controlPlaneRef ({advice.edit(kinds.CLUSTER, view.name)}) and run the playbook delete again; where "
-            "it is gone, take its reference out of metadata.ownerReferences of each Machine "
+            "it is gone, remove its reference from metadata.ownerReferences of each Machine "
             f"({advice.edit(kinds.MACHINE, staying[0].name)})."
         )
     outcome = block(MIXED_MANAGEMENT, text, fix)
@@ -114,11 +124,11 @@ def _shared(view: View) -> Optional[Outcome]:
 
 
 def _workers(view: View) -> Optional[Outcome]:
-    """What stops the deletion because of workers' Nodes, None where nothing does."""
+    """Return the refusal because of workers' Nodes, None without one."""
     if any(kinds.is_flagged(obj, kinds.ANNOTATION_IGNORE_WORKER_NODES) for obj in (view.cluster, view.control_plane)):
         return None
     if view.reachable:
-        # A Node gets its label last of all: of a machine whose join has failed it may be there without one.
+        # A Node gets its label last of all: that of a machine whose join has failed may lack it.
         own = {machine.node_name for machine in view.machines if machine.node is None}
         workers = [clip(name, 80) for name in view.workload.get("workerNodes") or () if name not in own]
         if not workers:
@@ -135,7 +145,7 @@ def _workers(view: View) -> Optional[Outcome]:
     begun = condition_of(view.control_plane, "Deleting").get("reason") in (WAITING_FOR_MACHINES, COMPLETED)
     started = view.latched or any(machine.joined or machine.bootstrap == terms.RUNNING for machine in view.machines)
     if begun or not started:
-        # Either workers were looked for before the first machine went, or there never was an API that they could have joined.
+        # Either workers were checked before the first machine was deleted, or no API existed that they could join.
         return None
     trouble = unreachable(view)
     text = f"it is unknown whether worker Nodes still belong to the cluster: {trouble.message}"

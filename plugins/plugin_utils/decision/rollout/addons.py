@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kube-proxy and CoreDNS: what they run against what they are to run, only after the last machine.
+"""Add-ons kube-proxy and CoreDNS, running against desired images.
 
+They are updated only after the last machine.
 Source: docs/reference/cluster_api.md, "Add-ons".
 """
 
@@ -27,11 +28,12 @@ NOT_UPDATED = "AddonNotUpdated"
 
 @dataclass(frozen=True)
 class Addon:
-    """An add-on that does not run what it is to run.
+    """Add-on that does not run its desired image.
 
-    `wanted` is the image, "" where none can be told; `problem` says why it can't be brought there, "" where it can; `asked`: the
-    user wrote this add-on's own version or registry down, so that leaving it alone is not what was asked for; `left_behind`: it runs the
-    image, and an upgrade that was broken off has left it with the backup of its configuration.
+    `running` and `wanted` are images; `wanted` is "" where no desired image can be determined. `problem` is the reason
+    why it can't be updated, "" where it can. `asked`: the user set this add-on's own version or registry, so that
+    leaving it unchanged is not what was asked for. `left_behind`: it runs the desired image, and an interrupted upgrade
+    has left it with the backup of its configuration.
     """
 
     name: str
@@ -43,12 +45,15 @@ class Addon:
 
     @property
     def title(self) -> str:
-        """Its name for people."""
+        """Return the add-on's name for messages."""
         return terms.ADDON_TITLES[self.name]
 
 
 def outdated_addons(view: View) -> list[Addon]:
-    """The add-ons that do not run what they are to run; one that is not installed, or is the user's own, is none of them."""
+    """Return the add-ons that do not run their desired image.
+
+    An add-on that is not installed, or that the user manages, is not among them.
+    """
     installed = view.workload.get("addons") or {}
     if not view.reachable or not view.control_plane or not view.version:
         return []
@@ -60,7 +65,10 @@ def outdated_addons(view: View) -> list[Addon]:
 
 
 def update_addons(view: View) -> Optional[Outcome]:
-    """Bring the add-ons to what is wanted; blocked where the user asked for what can't be done; None where there is nothing to do."""
+    """Update the add-ons to their desired images.
+
+    Blocked where the user asked for an image that can't be used; None where nothing is outdated.
+    """
     found = outdated_addons(view)
     due = [each for each in found if not each.problem]
     if due:
@@ -85,13 +93,13 @@ def _due(addon: Addon) -> str:
 
 
 def left_alone(found: list[Addon]) -> list[Object]:
-    """As reasons: the add-ons that do not run what is wanted, and are left as they are."""
+    """Return the reasons about outdated add-ons that are left unchanged."""
     return [reason(NOT_UPDATED, _said(each)) for each in found if each.problem]
 
 
 def _said(addon: Addon) -> str:
     wanted = f" instead of {addon.wanted}" if addon.wanted else ""
-    return f"{addon.title} keeps running {clip(addon.running, 300)}{wanted}: {addon.problem}"
+    return f"{addon.title} continues to run {clip(addon.running, 300)}{wanted}: {addon.problem}"
 
 
 def _kube_proxy(view: View, installed: Object) -> Optional[Addon]:

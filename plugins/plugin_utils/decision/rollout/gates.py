@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's own pace for changes: readiness gates, time between steps, maintenance windows, consent to replacements.
+"""Gates that the user sets for changes.
 
-They hold back what would be changed by choice. What brings a control plane back to strength is never held back by a window, by a
-gate or by a wish for consent: a machine that is missing is made, and a replacement that was begun is finished.
+They are readiness gates, the time between steps, maintenance windows and the consent to replacements.
+
+They hold back changes by choice. A step that brings a control plane back to strength is never held back by a window, a
+gate or a missing consent: a missing machine is made, and a started replacement is finished.
 """
 
 from __future__ import annotations
@@ -27,9 +29,10 @@ REPLACEMENT_POLICY = "ReplacementPolicy"
 
 @dataclass(frozen=True)
 class Step:
-    """What kind of step is about to be taken, as far as the gates tell kinds apart.
+    """Kind of the next step, as far as the gates distinguish kinds.
 
-    `begins` a replacement or a removal by choice; `replaces` a machine; `heals`: brings a missing machine back.
+    `begins`: it starts a replacement or a removal by choice; `replaces`: it replaces a machine; `heals`: it brings a
+    missing machine back.
     """
 
     begins: bool = False
@@ -38,7 +41,10 @@ class Step:
 
 
 def gate_results(view: View, step: Step, victim: Optional[MachineView] = None) -> list[tuple[str, list[Trouble], str]]:
-    """The gates' results for a step: check, what is wrong with it, and what is said where nothing is ("" = no such gate set)."""
+    """Return the gates' results for a step.
+
+    Each is the check, the problems with it, and the text where there is none ("" = no such gate is set).
+    """
     return [
         (MIN_READY_SECONDS, *_min_ready(view, step, victim)),
         (READINESS_GATES, *(([], "") if step.heals else _readiness(view))),
@@ -66,7 +72,7 @@ def _min_ready(view: View, step: Step, victim: Optional[MachineView]) -> tuple[l
     if not early:
         return [], f"every machine has been Ready for {wanted} s"
     text = f"not Ready for {wanted} s yet: {', '.join(early)}"
-    fix = f"If it does not become Ready, look at its Node; the annotation {kinds.ANNOTATION_MIN_READY_SECONDS} asks for this."
+    fix = f"If it does not become Ready, check its Node; the annotation {kinds.ANNOTATION_MIN_READY_SECONDS} asks for this."
     return [Trouble(MIN_READY_SECONDS, "WaitingForMinReadySeconds", text, fix, True)], ""
 
 
@@ -78,7 +84,7 @@ def _readiness(view: View) -> tuple[list[Trouble], str]:
             name, said = clip(gate.get("name"), 80), clip(gate.get("message"))
             state = "is not met" if gate.get("status") == terms.FALSE else "is unknown"
             text = f"readiness gate {name} {state}" + (f": {said}" if said else "")
-            fix = f"Look at the object that the gate names (annotation {kinds.ANNOTATION_READINESS_GATES})."
+            fix = f"Check the object that the gate names (annotation {kinds.ANNOTATION_READINESS_GATES})."
             found.append(Trouble(READINESS_GATES, "ReadinessGateNotMet", text, fix, True))
     return found, f"all {len(gates)} are met" if gates else ""
 
@@ -102,7 +108,10 @@ def _window(view: View) -> tuple[list[Trouble], str]:
 
 
 def replacement_policy(view: View) -> tuple[list[Trouble], str]:
-    """What the policy for replacements says: what is wrong, and what is said where nothing is."""
+    """Return the problems with the policy for replacements, and a text.
+
+    The text is for a policy without problems.
+    """
     policy = view.raw.get("policy") or {}
     wish = policy.get("replace") or terms.REPLACE_ALLOW
     if wish == terms.REPLACE_ALLOW:
@@ -110,7 +119,7 @@ def replacement_policy(view: View) -> tuple[list[Trouble], str]:
     if wish == terms.REPLACE_ASK and policy.get("approved") is True:
         return [], "this replacement was approved with the plan"
     if wish == terms.REPLACE_ASK:
-        text = "a machine would be replaced, and that wants your consent (control_plane_replace is ask)"
+        text = "a machine would be replaced, and that needs your consent (control_plane_replace is ask)"
         fix = "Run plan with -e control_plane_plan_file=FILE, read it, then reconcile with the same file."
         return [Trouble(REPLACEMENT_POLICY, "ReplacementNotApproved", text, fix, False, postpones=True)], ""
     text = "a machine would have to be replaced, and that is not allowed (control_plane_replace is never)"

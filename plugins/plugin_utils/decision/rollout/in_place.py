@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is held back while the running nodes are being changed in place (docs/actions.md, docs/rotate_certificate_authorities.md)."""
+"""Steps that are held back while running nodes are changed in place.
+
+The pages: docs/actions.md, docs/rotate_certificate_authorities.md.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,10 @@ ROTATION_UNFINISHED = "RotationUnfinished"
 
 
 def beside_actions(view: View, outcome: Outcome) -> Outcome:
-    """The outcome, or what is said in its place while an Action, or what one left half done, forbids it.
+    """Return the outcome, or the refusal because of an Action.
 
-    A deletion of the whole cluster goes on; so does whatever is waited for, or refused anyway.
+    An Action that is under way, or a certificate rotation that one left unfinished, refuses steps. A deletion of the
+    whole cluster continues; an outcome that waits or is refused anyway stays unchanged.
     """
     if view.deleting or view.paused:
         return outcome
@@ -34,7 +38,10 @@ def beside_actions(view: View, outcome: Outcome) -> Outcome:
 
 
 def _beside_action(view: View, outcome: Outcome) -> Outcome:
-    """No step is taken: the Action would pause, and the step would work on what is half changed."""
+    """Return the outcome while an Action is under way.
+
+    No step is taken: the Action would pause, and the step would run on nodes that are changed in part.
+    """
     action = view.raw["unfinishedAction"]
     text = f"{action['name']} has not ended ({action.get('phase') or 'under way'})"
     name = typed_name(str(action["name"]).rpartition(" ")[2])
@@ -46,9 +53,12 @@ def _beside_action(view: View, outcome: Outcome) -> Outcome:
 
 
 def _amid_rotation(view: View, outcome: Outcome) -> Outcome:
-    """No machine is made: it would get one authority alone, where others still show, or already show, another one's certificates.
+    """Return the outcome while a certificate rotation is unfinished.
 
-    What has failed is taken out all the same: a rotation needs every Node, and could never be completed with one that is dead.
+    No machine is made: it would get one authority alone, where others still show, or already show, another one's
+    certificates.
+
+    A failed machine is removed all the same: a rotation needs every Node, and could never be completed with a dead one.
     """
     rotation = view.raw["unfinishedRotation"]
     text = f"{rotation_told(view.name, rotation)}; a machine that joins now would not trust the others, or they not it"
@@ -57,14 +67,18 @@ def _amid_rotation(view: View, outcome: Outcome) -> Outcome:
 
 
 def rotation_told(cluster: str, rotation: Mapping[str, Any]) -> str:
-    """A rotation that is not over (the snapshot's unfinishedRotation), in words."""
+    """Return an unfinished rotation (unfinishedRotation) as a text for messages."""
     what = ", ".join(rotation.get("authorities") or ()) or "certificate authorities"
-    begun = f", begun by the Action {rotation['action']}," if rotation.get("action") else ""
+    begun = f", started by the Action {rotation['action']}," if rotation.get("action") else ""
     return f"a rotation of {what}{begun} is not over (Secret {kinds.secret_name(cluster, kinds.PURPOSE_AUTHORITY_ROTATION)})"
 
 
 def rotation_completed(cluster: str, rotation: Mapping[str, Any], machines: int) -> str:
-    """What to type in order to complete it: an Action of a new name, with the same authorities, and the consent that one machine needs."""
+    """Return the command that completes a rotation.
+
+    It starts an Action of a new name, with the same authorities, and with the consent to an outage where there is one
+    machine.
+    """
     authorities = [each for each in rotation.get("authorities") or () if each.isalnum() and each.isascii()]
     wanted: dict[str, Any] = {"authorities": authorities} if authorities else {}
     if machines == 1:
@@ -74,7 +88,10 @@ def rotation_completed(cluster: str, rotation: Mapping[str, Any], machines: int)
 
 
 def _takes_out(outcome: Outcome) -> bool:
-    """Whether something goes that has failed or was to go already, with nothing made in its place."""
+    """Return whether a step only removes a failed or deleted object.
+
+    True where nothing is made in its place.
+    """
     if outcome.action != terms.REMOVE:
         return outcome.action in (terms.REMOVE_MEMBER, terms.REMOVE_NODE, terms.RECOVER_SINGLE_VOTER)
     return not any(each["reason"] in (ROLLING_OUT, SCALING_DOWN) for each in outcome.reasons)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a new machine goes (docs/reference/cluster_api.md, "Selection of a machine")."""
+"""Placement of new machines in failure domains.
+
+Source: docs/reference/cluster_api.md, "Selection of a machine".
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from typing import Optional
 
 
 def place(domains: Sequence[str], machines: Iterable[tuple[str, bool]]) -> Optional[str]:
-    """The failure domain for a new machine; None where the cluster has no failure domain that takes control planes.
+    """Return the failure domain for a new machine.
 
-    `machines` gives for each existing machine its failure domain and whether it counts: it is up to date and not being deleted.
+    None where the cluster has no failure domain that takes control planes.
+
+    `machines` gives for each existing machine its failure domain and whether it counts: it is up to date and not being
+    deleted.
     The domain with the fewest that count wins, then the one with the fewest machines overall, then the first by name.
     """
     if not domains:
@@ -27,7 +33,10 @@ def place(domains: Sequence[str], machines: Iterable[tuple[str, bool]]) -> Optio
 
 
 def place_next(domains: Sequence[str], machines: Iterable[tuple[str, bool]], count: int) -> list[str]:
-    """The failure domains of the next `count` machines, in order ("" where there are none)."""
+    """Return the failure domains of the next `count` machines.
+
+    In order; "" for each where there are none.
+    """
     known = list(machines)
     chosen: list[str] = []
     for _index in range(count):

@@ -31,10 +31,12 @@ _SHOWN = 3
 
 
 def roll_or_scale(context: Context) -> Optional[Outcome]:
-    """The next step towards as many machines as wanted, all up to date; None where they are there.
+    """Return the next step of the rollout or of the scaling.
 
-    Scaling comes before a rollout that has not begun, and waits for one that has: they never mix. Each replacement has two
-    halves, more then less with maxSurge 1, less then more with maxSurge 0.
+    None where the desired number of machines exists, all of them up to date.
+
+    Scaling comes before a rollout that has not started, and waits for one that has: they never mix. Each replacement
+    has two halves, more then less with maxSurge 1, less then more with maxSurge 0.
     """
     outcome = _roll(context) if context.rollout is not None else _scale(context)
     if outcome is not None and context.rollout is not None and context.rollout != context.view.replicas:
@@ -44,7 +46,10 @@ def roll_or_scale(context: Context) -> Optional[Outcome]:
 
 
 def join_begun(context: Context, machine: MachineView) -> Outcome:
-    """Start kubeadm on a machine that was made for a join: the same step as making it, with the same gates."""
+    """Start kubeadm on a machine that was made for a join.
+
+    The same step as making it, with the same gates.
+    """
     count = len(context.view.live) - 1
     if context.rollout is None or count < context.replicas:
         return _prepared(context, join(context, machine))
@@ -59,7 +64,7 @@ def _roll(context: Context) -> Optional[Outcome]:
         text = f"a rollout with maxSurge 0 removes before it adds, and {size} replicas are too few for that"
         return block("RolloutStrategyInvalid", text, "Set maxSurge to 1, or have at least three replicas.")
     if count < size + surge:
-        # Below its size the control plane lacks a machine, by the first half of a replacement or by a loss: that is made first.
+        # Below its size the control plane lacks a machine, by the first half of a replacement or by a loss: make it first.
         first = count >= size
         step = Step(begins=first, replaces=first, heals=not first)
         return _prepared(context, join(context, None, ROLLING_OUT, _old(context), step))
@@ -77,7 +82,10 @@ def _scale(context: Context) -> Optional[Outcome]:
 
 
 def _old(context: Context) -> str:
-    """What is not up to date and why, equal reasons told once."""
+    """Return a text of the machines that are not up to date.
+
+    Equal reasons are listed once.
+    """
     owners: dict[str, list[str]] = {}
     for machine in context.old:
         owners.setdefault(", ".join(why.message for why in context.outdated[machine.name]), []).append(machine.name)
@@ -87,11 +95,11 @@ def _old(context: Context) -> str:
 
 
 def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
-    """Take one working machine out, if every check passes with it left out."""
+    """Remove one working machine, if every check passes without it."""
     view = context.view
     old = {each.name for each in context.old}
     victim = select(view, context.machines, old)
-    # Going back by removing what is newer makes no older machine; removing first in order to make one does.
+    # A rollback that removes newer machines makes no older machine; a removal before an addition makes one.
     result = preflight(context, adding=False, step=step, machine=victim, fresh=step.replaces and step.begins)
     if result.failed:
         outcome = held(result.failed)
@@ -108,9 +116,9 @@ def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
 def _order(view: View, victim: MachineView, name: str, old: bool) -> str:
     domain = f" in failure domain {clip(victim.failure_domain, 60)}" if victim.failure_domain else ""
     if name == ROLLING_OUT:
-        text = f"{victim.name} goes: it is not up to date, and comes first by annotation, health, failure domain and age{domain}."
+        text = f"{victim.name} is removed: it is not up to date, and comes first by annotation, health, failure domain and age{domain}."
     else:
-        text = f"{victim.name} goes: it comes first by annotation, {'being not up to date, ' if old else ''}health, failure domain and age{domain}."
+        text = f"{victim.name} is removed: it comes first by annotation, {'being not up to date, ' if old else ''}health, failure domain and age{domain}."
     if view.leader is not None and victim.member is not None and view.leader.id == victim.member.id:
         text += " It leads etcd: leadership is moved first, so that no election is needed."
     return text
@@ -122,7 +130,7 @@ def _prepared(context: Context, outcome: Outcome) -> Outcome:
 
 
 def _prerequisites(context: Context) -> list[Object]:
-    """What the cluster must have before a machine of another version or spec joins.
+    """Return the prerequisites before a machine of another version or spec joins.
 
     Sources: docs/reference/cluster_api.md, "Rollout"; docs/reference/kubeadm.md, "Stored objects", "RBAC".
     """
@@ -132,7 +140,7 @@ def _prerequisites(context: Context) -> list[Object]:
     text = f"ConfigMap kube-system/kubeadm-config says what the spec says, {view.version} included"
     config = {"name": "kubeadmConfig", "message": text}
     if not context.old or (newest and not any(machine in context.old for machine in newest)):
-        # Either nothing is new, or the newest machine joined as the next one will, and all of it was there before that.
+        # Either no machine is outdated, or the newest one joined as the next one will: the prerequisites were there.
         return [config] if _waits_anew(view, newest) else []
     wanted = parse(view.version)
     found = []
@@ -149,9 +157,10 @@ def _prerequisites(context: Context) -> list[Object]:
 
 
 def _waits_anew(view: View, newest: list[MachineView]) -> bool:
-    """Whether a join has to wait otherwise for the components than the newest machine's did, by what only kubeadm-config can say.
+    """Return whether a join's timeout differs from the newest machine's.
 
-    That starts no rollout, as in Cluster API, so that nothing else would have it written.
+    It is the one for the components, which a join of this version can read from kubeadm-config only. The difference
+    starts no rollout, as in Cluster API, so that no other step would have it written.
     """
     if kubernetes_facts.joins_have_own_timeouts(view.version):
         return False

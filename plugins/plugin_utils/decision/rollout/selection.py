@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which machine goes when one has to (docs/reference/cluster_api.md, "Selection of a machine")."""
+"""Selection of the machine to delete.
+
+Source: docs/reference/cluster_api.md, "Selection of a machine".
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,12 @@ Object = dict[str, Any]
 
 
 def select(view: View, machines: Mapping[str, list[Object]], outdated: Collection[str]) -> MachineView:
-    """The machine that goes: the first level that has candidates, then the failure domain, then the oldest.
+    """Select the machine to delete.
 
-    `machines` are the computed machine conditions, `outdated` the names of machines that are not up to date. Only machines
-    that are not being deleted are candidates; there must be one.
+    From the first level that has candidates, then by failure domain, then the oldest.
+
+    `machines` are the computed machine conditions, `outdated` the names of machines that are not up to date. Only
+    machines that are not being deleted are candidates; there must be one.
     """
     return _oldest(_in_domain(view, _level(view, machines, outdated)))
 
@@ -60,7 +65,7 @@ def _in_domain(view: View, candidates: Sequence[MachineView]) -> list[MachineVie
     else:
         overall = [machine.failure_domain for machine in view.live]
         here = [machine.failure_domain for machine in candidates]
-        # Upstream leaves a tie to chance; the same snapshot must give the same decision, so the first by name goes.
+        # Upstream leaves a tie to chance; the same snapshot must give the same decision, so the first by name wins.
         domain = min(set(here), key=lambda each: (-here.count(each), -overall.count(each), each))
     return [machine for machine in candidates if machine.failure_domain == domain]
 

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""May machines of the wanted version be made beside what is there? What upstream does not check.
+"""Version skew between a new machine and the existing ones.
 
+It covers what upstream does not check.
 Source: docs/reference/cluster_api.md, "Preflight checks", "Admission rules".
 """
 
@@ -22,9 +23,10 @@ VERSION_SKEW = "VersionSkew"
 
 
 def version_troubles(view: View) -> list[Trouble]:
-    """Return the reasons to refuse a new machine of the wanted version.
+    """Return the reasons to refuse a new machine of the desired version.
 
-    They are a downgrade, a skipped minor version, an etcd too old for the one that the machine brings, and workers out of step.
+    They are a downgrade, a skipped minor version, an etcd too old for the one that the machine brings, and workers out
+    of step.
     """
     wanted = read_version(view.version)
     if wanted is None:
@@ -60,10 +62,12 @@ def _machines(view: View, wanted: Version, own: list[tuple[Version, str]]) -> li
 
 
 def _etcd(view: View) -> list[Trouble]:
-    """A member too old for the etcd that a new machine brings.
+    """Return the refusal because of a member with an old etcd.
 
-    A member that gives no version counts as the release that its machine was made with; one without a machine is a stray, whose
-    own check fails.
+    Too old for the etcd that a new machine brings.
+
+    A member that reports no version counts as the release that its machine was made with; one without a machine is a
+    stray, whose own check fails.
     """
     if not view.managed_etcd:
         return []

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is a machine what the spec says? (docs/reference/cluster_api.md, "Up to date or not")
+"""Comparison of a machine with the spec: up to date or outdated.
+
+Source: docs/reference/cluster_api.md, "Up to date or not".
 
 Missing evidence means matching: it never causes a rollout.
 """
@@ -23,20 +25,26 @@ from ..snapshot.typed_snapshot import MachineView, View, annotations_of
 Object = dict[str, Any]
 DAY = 86400
 _JOIN_FIELDS = ("nodeRegistration", "patches", "skipPhases", "timeouts")
-# How long a join waits says nothing about the machine that it has made: what is changed holds for the next one.
+# A join's timeout is no property of the machine that it made: a change holds for the next one.
 _IGNORED_TIMEOUTS = ("controlPlaneComponentHealthCheckSeconds", "tlsBootstrapSeconds")
 
 
 @dataclass(frozen=True)
 class Outdated:
-    """One reason why a machine is not up to date: a stable name and a text. Paths are named, values never: they may be secret."""
+    """Reason why a machine is not up to date.
+
+    It has a stable name and a text. The text names paths, never values: they may be secret.
+    """
 
     reason: str
     message: str
 
 
 class Desired:
-    """The spec in the normalised form that machines are compared with; made once for all machines of a decision."""
+    """Spec in the normalised form that machines are compared with.
+
+    Made once for all machines of a decision.
+    """
 
     def __init__(self, view: View) -> None:
         spec = view.spec
@@ -60,8 +68,9 @@ class Desired:
 
 
 def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdated]:
-    """Why a machine is not up to date, [] when it is.
+    """Return the reasons why a machine is not up to date.
 
+    [] when it is.
     Source of the order: docs/reference/cluster_api.md, "Up to date or not".
     """
     found: list[Outdated] = []
@@ -80,15 +89,19 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
         cloned = annotations_of(machine.infrastructure)
         name = cloned.get(kinds.ANNOTATION_CLONED_FROM_NAME)
         group_kind = cloned.get(kinds.ANNOTATION_CLONED_FROM_GROUP_KIND)
-        # One without the other is no evidence either: who wrote them wrote both.
+        # One without the other is no evidence either: their writer sets both.
         if name and group_kind and (name, group_kind) != (desired.template, desired.template_group_kind):
             found.append(Outdated("InfrastructureDiffers", f"{machine.infrastructure.get('kind')} is not up-to-date"))
     return found
 
 
 def expiry_of(machine: MachineView) -> Optional[int]:
-    """When the machine's certificates end; None where that is not known. The user's annotation on the Machine wins over what was read
-    from the machine, which is kept with its KubeadmConfig (docs/reference/cluster_api.md, "Certificates")."""
+    """Return when the machine's certificates expire.
+
+    In seconds since the epoch; None where that is not known. The user's annotation on the Machine wins over the date
+    that was read from the machine, which is kept with its KubeadmConfig (docs/reference/cluster_api.md,
+    "Certificates").
+    """
     return parse_time(
         annotations_of(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
         or annotations_of(machine.config or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
@@ -97,10 +110,13 @@ def expiry_of(machine: MachineView) -> Optional[int]:
 
 
 def short_lived(desired: Desired, machine: MachineView) -> bool:
-    """Whether the machine was made with certificates that ended within `certificatesExpiryDays` from the first day on.
+    """Return whether the machine was made with short-lived certificates.
 
-    Whoever signs them would sign the next machine's for as long: it would be replaced for ever. Of an adopted machine nothing is known of
-    its first day, and its successor is not adopted: it is replaced, once. A date that the user wrote down holds as it is.
+    They ended within `certificatesExpiryDays` from the first day on.
+
+    Their signer would sign the next machine's for as long: the machine would be replaced for ever. The first day of an
+    adopted machine's certificates is not known, and its successor is not adopted: it is replaced, once. A date that the
+    user set in the annotation holds.
     """
     expiry = expiry_of(machine)
     if desired.expiry_days is None or expiry is None:
@@ -116,7 +132,11 @@ def short_lived(desired: Desired, machine: MachineView) -> bool:
 
 
 def short_lived_told(machines: Iterable[MachineView], desired: Desired, now: int) -> list[dict[str, str]]:
-    """A reason for the machines that short_lived() leaves out of rollouts: nothing else tells that their certificates end soon."""
+    """Return the reason about machines with short-lived certificates.
+
+    short_lived() leaves them out of rollouts, so that no other text reports that their certificates expire soon; `now`
+    is in seconds since the epoch.
+    """
     days = desired.expiry_days or 0
     ends = {
         machine.name: expiry_of(machine)
@@ -134,7 +154,10 @@ def short_lived_told(machines: Iterable[MachineView], desired: Desired, now: int
 
 
 def _config_differences(desired: Desired, machine: MachineView) -> list[str]:
-    """The paths that differ in meaning; [] where the machine's config can be read as what the spec says."""
+    """Return the paths of the machine's config that differ in meaning.
+
+    [] where the config can be read as that of the spec.
+    """
     spec = (machine.config or {}).get("spec")
     if not isinstance(spec, dict) or _same(spec, desired.config):
         return []
@@ -142,7 +165,8 @@ def _config_differences(desired: Desired, machine: MachineView) -> list[str]:
     join, init = spec.get("joinConfiguration"), spec.get("initConfiguration")
     if isinstance(join, dict):
         as_join = _differences(_join_form(join, init=False), desired.join, "joinConfiguration")
-        # Only what joins has this mark: Cluster API's conversions leave a joinConfiguration with timeouts on the first machine too.
+        # Only a joining machine has this mark: Cluster API's conversions leave a joinConfiguration with timeouts
+        # on the first machine too.
         if join.get("controlPlane") is not None or not as_join:
             return paths + as_join
     if _join_form(init, init=True) == desired.join:
@@ -151,7 +175,10 @@ def _config_differences(desired: Desired, machine: MachineView) -> list[str]:
 
 
 def _same(spec: Object, wanted: Object) -> bool:
-    """Whether a machine's config is a plain copy of the spec: the usual case, told without normalising."""
+    """Return whether a machine's config is a plain copy of the spec.
+
+    The usual case, decided without normalising.
+    """
     section = "joinConfiguration" if "joinConfiguration" in spec else "initConfiguration"
     own, desired = dict(spec.get(section) or {}), dict(wanted.get(section) or {})
     if section == "joinConfiguration":

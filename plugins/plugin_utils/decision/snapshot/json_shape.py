@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shapes of JSON documents, and checking values against them: fast enough for every decision, with the path of each misfit.
+"""Shapes of JSON documents, and the check of values against them.
 
+It is fast enough for every decision, and reports the path of each misfit.
 A field that is null counts as absent. Fields that a shape doesn't know are left alone.
 """
 
@@ -22,7 +23,10 @@ HEX_DIGITS = frozenset("0123456789abcdef")
 
 
 def written(path: Path) -> str:
-    """A path as text: ``machines[1].machine.spec``; "$" for the document itself."""
+    """Return a path as text, "$" for the document itself.
+
+    As ``machines[1].machine.spec``.
+    """
     parts: list[str] = []
     while path is not None:
         path, step = path
@@ -37,14 +41,17 @@ def written(path: Path) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it: short, on one line, whatever it is."""
+    """Return a value as messages show it.
+
+    Short and on one line, whatever it is.
+    """
     return (
         repr(clip(value, 80)) if isinstance(value, str) else clip(repr(value), 80) if _is_plain(value) else kind(value)
     )
 
 
 def kind(value: Any) -> str:
-    """The JSON type of a value, in words."""
+    """Return the JSON type of a value, in words."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -63,7 +70,7 @@ def _is_plain(value: Any) -> bool:
 
 
 class Shape:
-    """The base of all shapes; by itself it takes anything."""
+    """Base of all shapes; by itself it takes any value."""
 
     def __init__(self, note: str = "") -> None:
         self.note = note
@@ -73,7 +80,7 @@ class Shape:
 
 
 class Text(Shape):
-    """A text, of at least ``shortest`` characters."""
+    """Shape of a text, of at least ``shortest`` characters."""
 
     def __init__(self, shortest: int = 0, note: str = "") -> None:
         super().__init__(note)
@@ -87,7 +94,7 @@ class Text(Shape):
 
 
 class Boolean(Shape):
-    """True or false."""
+    """Shape of true or false."""
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if value is not True and value is not False:
@@ -95,7 +102,7 @@ class Boolean(Shape):
 
 
 class Integer(Shape):
-    """A whole number that is at least ``least``."""
+    """Shape of a whole number that is at least ``least``."""
 
     def __init__(self, least: Optional[int] = None, note: str = "") -> None:
         super().__init__(note)
@@ -109,7 +116,7 @@ class Integer(Shape):
 
 
 class Number(Shape):
-    """A number."""
+    """Shape of a number."""
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
@@ -117,7 +124,7 @@ class Number(Shape):
 
 
 class Time(Shape):
-    """An RFC 3339 time."""
+    """Shape of an RFC 3339 time."""
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if parse_time(value) is None:
@@ -125,7 +132,7 @@ class Time(Shape):
 
 
 class HexID(Shape):
-    """An etcd ID: 1 to 16 hexadecimal digits in lower case."""
+    """Shape of an etcd ID: 1 to 16 lower-case hexadecimal digits."""
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if not isinstance(value, str) or not 1 <= len(value) <= 16 or not HEX_DIGITS.issuperset(value):
@@ -133,7 +140,7 @@ class HexID(Shape):
 
 
 class OneOf(Shape):
-    """One of a few texts."""
+    """Shape of one of a few texts."""
 
     def __init__(self, *values: str, note: str = "") -> None:
         super().__init__(note)
@@ -146,7 +153,7 @@ class OneOf(Shape):
 
 
 class Sequence(Shape):
-    """A list of values of one shape."""
+    """Shape of a list of values of one shape."""
 
     def __init__(self, item: Shape, note: str = "") -> None:
         super().__init__(note)
@@ -165,7 +172,10 @@ class Sequence(Shape):
 
 
 class Table(Shape):
-    """A mapping from free keys (IDs, where ``ids``) to values of one shape."""
+    """Shape of a mapping from free keys to values of one shape.
+
+    With ``ids`` the keys are IDs.
+    """
 
     def __init__(self, value: Shape, ids: bool = False, note: str = "") -> None:
         super().__init__(note)
@@ -188,7 +198,10 @@ class Table(Shape):
 
 
 class Struct(Shape):
-    """A mapping with known fields; those whose names end with "!" must be there. ``name``: its own definition in the schema."""
+    """Shape of a mapping with known fields.
+
+    Fields whose names end with "!" are required. ``name``: its own definition in the schema.
+    """
 
     def __init__(self, fields: Mapping[str, Shape], name: str = "", note: str = "") -> None:
         super().__init__(note)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of the objects in a snapshot (docs/reference/snapshot.md): Cluster API's, in their newest form."""
+"""Shape of the objects in a snapshot (docs/reference/snapshot.md).
+
+They are Cluster API's, in their newest form.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +111,7 @@ MACHINE = _object(
                 "state": OneOf("", terms.RUNNING, terms.SUCCEEDED, terms.FAILED),
                 "message": Text(),
                 "startedAt": Time(),
-                "endsAt": Time("When the machine itself has ended it, whoever waits for it."),
+                "endsAt": Time("When the machine itself has ended it, even if no run waits for it."),
             }
         ),
     },

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A snapshot that may be kept in a file: what may be secret is gone, and decisions on it are the same. Pure."""
+"""Public snapshot, without secrets, which may be kept in a file.
+
+Decisions on it are the same. Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,33 +19,36 @@ from ...objects import kinds
 Object = dict[str, Any]
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-# Annotations of others may hold anything: kubectl's holds the whole object, file contents included.
+# Foreign annotations may hold any text: kubectl's holds the whole object, file contents included.
 _OWN_ANNOTATION = re.compile(r"([a-z0-9-]+\.)*cluster\.x-k8s\.io/.*|" + re.escape(kinds.ANNOTATION_PREFIX) + ".*", re.S)
 _DROPPED_METADATA = frozenset({"managedFields", "selfLink"})
-# Of a KubeadmConfigSpec: fields whose every text is secret or may be, and all that decisions only compare.
+# Of a KubeadmConfigSpec: fields whose texts may be secret, and parts whose other texts are not.
 _SECRET_FIELDS = frozenset(
     {"content", "passwd", "token", "tlsBootstrapToken", "certificateKey", "sshAuthorizedKeys", "data", "stringData"}
 )
 _PLAIN_PARTS = frozenset(
     {"clusterConfiguration", "initConfiguration", "joinConfiguration", "files", "users", "format", "verbosity"}
 )
-# What decisions read of the provider's objects; the rest of their specs is the provider's own, with whatever it holds.
+# The fields that decisions read of the provider's objects; the rest of their specs may hold any text.
 _PROVIDER_SPEC = frozenset({"controlPlaneEndpoint", "failureDomains", "providerID"})
 
 
 def public_snapshot(snapshot: Object) -> Object:
-    """A copy of a snapshot without what may be secret; decisions on both are the same. Applied twice it changes nothing more.
+    """Return a copy of a snapshot without texts that may be secret.
 
-    File contents, passwords, tokens, commands, environment variables and every other text of a KubeadmConfigSpec that may be
-    secret become ``sha256:<digest>``, in the control plane's spec and in the machines' KubeadmConfigs alike: what was equal stays
-    equal and what differed differs. A digest does not keep a text secret that can be guessed: the file stays private (0600).
-    The fields of providers' specs become digests too; annotations of others and machines' connections are left out; what looks
-    like a secret in any other text is redacted.
+    Decisions on both are the same. Applied twice it changes nothing more.
+
+    File contents, passwords, tokens, commands, environment variables and every other text of a KubeadmConfigSpec that
+    may be secret become ``sha256:<digest>``, in the control plane's spec and in the machines' KubeadmConfigs alike:
+    equal texts stay equal, different ones differ.
+    A digest does not keep a text secret that can be guessed: the file stays private (0600).
+    The fields of providers' specs become digests too; foreign annotations and machines' connections are left out; texts
+    elsewhere that look like a secret are redacted.
     """
     public: Object = json.loads(json.dumps(snapshot), object_hook=_clean)
     spec = (public.get("controlPlane") or {}).get("spec") or {}
     if isinstance(spec.get("kubeadmConfigSpec"), dict):
-        # Of the original: in the copy, texts that look like secrets are redacted and would all be equal.
+        # From the original: in the copy, texts that look like secrets are redacted and would all be equal.
         spec["kubeadmConfigSpec"] = _config(snapshot["controlPlane"]["spec"]["kubeadmConfigSpec"])
     for key in ("infrastructureCluster", "machineTemplate"):
         _provider(public.get(key), snapshot.get(key))
@@ -58,19 +64,22 @@ def public_snapshot(snapshot: Object) -> Object:
 
 
 def digest(text: str) -> str:
-    """The digest that stands for a text: ``sha256:`` and 64 hexadecimal digits; one that is a digest already stays."""
+    """Return the digest that replaces a text.
+
+    ``sha256:`` and 64 hexadecimal digits; a text that is a digest already stays.
+    """
     if _DIGEST.fullmatch(text):
         return text
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _opaque(value: Any) -> str:
-    """One digest for a whole value."""
+    """Return one digest for a whole value."""
     return digest(value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":")))
 
 
 def _clean(obj: Object) -> Object:
-    """Any mapping of the document: others' annotations go, and secrets that are recognised."""
+    """Return a mapping of the document without foreign annotations and recognised secrets."""
     cleaned: Object = {}
     for key, value in obj.items():
         if key == "annotations" and isinstance(value, dict):
@@ -102,7 +111,10 @@ def _config(spec: Object) -> Object:
 
 
 def _texts(value: Any, change: Callable[[str, str], str], key: str) -> Any:
-    """The value with every text changed by ``change(field, text)``; an empty text stays, for it means that there is none."""
+    """Return the value with every text changed by ``change(field, text)``.
+
+    An empty text stays, because it means that there is none.
+    """
     if isinstance(value, str):
         return change(key, value) if value else value
     if isinstance(value, list):
@@ -117,7 +129,10 @@ def _texts(value: Any, change: Callable[[str, str], str], key: str) -> Any:
 
 
 def _secret_pair(key: str, value: Object) -> bool:
-    """Whether a {name, value} is an environment variable, or an argument whose name says that its value is secret."""
+    """Return whether a {name, value} holds a secret.
+
+    It is an environment variable, or an argument whose name marks its value as secret.
+    """
     if key == "extraEnvs":
         return True
     text = f"--{value.get('name')}={value.get('value')}"

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of a snapshot (docs/reference/snapshot.md); docs/reference/snapshot.schema.json is made from it."""
+"""Shape of a snapshot (docs/reference/snapshot.md).
+
+docs/reference/snapshot.schema.json is made from it.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ from .object_shape import (
 BOOTSTRAP_UNIT = Struct(
     {
         "answers!": Boolean(),
-        "state": Text(note="Absent, Running, Succeeded or Failed, as the machine says."),
-        "message": Text(note="Why it does not answer, or what it says of its bootstrap."),
+        "state": Text(note="Absent, Running, Succeeded or Failed, as the machine reports."),
+        "message": Text(note="Why it does not answer, or its report of its bootstrap."),
     },
     "bootstrapUnit",
-    "What a machine says of a bootstrap that is not known to have ended; absent: it was not asked.",
+    "A machine's report of a bootstrap that is not known to have ended; absent: it was not asked.",
 )
 CERTIFICATE = Struct({"present!": Boolean(), "hasKey": Boolean(), "notAfter": Time()}, "certificate")
 
@@ -34,7 +37,7 @@ POD = Struct(
     {
         "phase": Text(),
         "ready": Boolean(),
-        "answers": Boolean("What the component itself said when it was asked; absent: it was not."),
+        "answers": Boolean("The component's own answer; absent: it was not asked."),
         "waitingReason": Text(),
         "terminated": Boolean(),
         "lastExitCode": Integer(),
@@ -90,7 +93,7 @@ STORED_MEMBER = Struct(
 MEMBER_STATUS = Struct(
     {
         "healthy!": Boolean("True only where the member answered, knows a leader and served a linearizable read."),
-        "looks": Integer(0, "The number of its observations for this snapshot."),
+        "looks": Integer(0, "The number of observations for this snapshot."),
         "failedLooks": Integer(0, "The number of these observations in which it seemed dead."),
         "version": Text(),
         "dbSize": Integer(),
@@ -127,7 +130,7 @@ WITNESS = Struct(
         "etcd": ETCD,
     },
     "witness",
-    "What a second machine says of etcd.",
+    "A second machine's view of etcd.",
 )
 RECOVERY = Struct(
     {
@@ -138,18 +141,18 @@ RECOVERY = Struct(
         "message": Text(),
     },
     "recovery",
-    "A recovery of etcd from the loss of its second voter, as the asked machine records it; null: none, or one that was taken note of.",
+    "A recovery of etcd from the loss of its second voter, as the asked machine records it; null: none, or one that was acknowledged.",
 )
 _ADDON = Struct(
     {
         "present!": Boolean(),
         "desired": Integer(),
         "ready": Integer(),
-        "updated": Integer(note="How many pods are of the newest template."),
+        "updated": Integer(note="The number of pods of the newest template."),
         "image": Text(note='Of the container of the add-on\'s name; "" where it has none.'),
         "corefile": Boolean("dns: ConfigMap kube-system/coredns exists."),
         "corefileKey": Text(
-            note='dns: the key of that ConfigMap that it reads as its Corefile; "" where that is not told.'
+            note='dns: the key of that ConfigMap that it reads as its Corefile; "" where that is not known.'
         ),
     },
     "addon",
@@ -176,7 +179,8 @@ WORKLOAD = Struct(
         "etcd": ETCD,
         "witnesses": Sequence(WITNESS),
         "storedMembers": Sequence(
-            STORED_MEMBER, note="What the database of the asked machine's etcd lists, where that etcd does not answer."
+            STORED_MEMBER,
+            note="The members in the database of the asked machine's etcd, where that etcd does not answer.",
         ),
         "recovery": RECOVERY,
         "addons": Struct(
@@ -211,8 +215,8 @@ WORKLOAD = Struct(
             )
         ),
         "workerNodes": Sequence(Text()),
-        "leftBehind": Sequence(NODE, "Nodes that are called as machines that were removed and replaced."),
-        "workerVersions": Table(Integer(1), note="How many worker Nodes have a kubelet of which version."),
+        "leftBehind": Sequence(NODE, "Nodes with the names of machines that were removed and replaced."),
+        "workerVersions": Table(Integer(1), note="The number of worker Nodes by their kubelet's version."),
     },
     "workload",
 )
@@ -229,7 +233,7 @@ SNAPSHOT = Struct(
         "unfinishedAction": Struct(
             {"name!": Text(1), "phase": Text()},
             "unfinishedAction",
-            "The Action (docs/actions.md) that works on the cluster's running nodes and has not ended; absent where there is none.",
+            "The Action (docs/actions.md) that changes the cluster's running nodes and has not ended; absent where there is none.",
         ),
         "unfinishedRotation": Struct(
             {"action!": Text(), "authorities!": Sequence(Text(1))},
@@ -240,7 +244,7 @@ SNAPSHOT = Struct(
         "policy": Struct(
             {
                 "replace": OneOf(terms.REPLACE_ALLOW, terms.REPLACE_ASK, terms.REPLACE_NEVER),
-                "approved": Boolean("This run carries out a plan that a person has seen."),
+                "approved": Boolean("This run carries out a plan that the user has seen."),
                 "consent": Sequence(Text(1)),
             },
             note="The run's own rules. Absent: allow.",
@@ -279,7 +283,7 @@ SNAPSHOT = Struct(
                 {
                     "name!": Text(1),
                     "failureDomain": Text(),
-                    "machine": Text(note="The machine of this cluster that the host is now; empty: it is free."),
+                    "machine": Text(note="The machine of this cluster that uses the host; empty: it is free."),
                     "missing": Sequence(Struct({"check!": Text(1), "message": Text(), "fix": Text()})),
                 },
                 "host",
@@ -292,7 +296,7 @@ SNAPSHOT = Struct(
         ),
         "obstacles": Sequence(
             Struct({"reason!": Text(1), "message!": Text(1), "fix!": Text(1)}),
-            note="What was found on the controller or on hosts that keeps any machine from being made.",
+            note="Problems on the controller or on hosts that keep any machine from being made.",
         ),
         "workload!": WORKLOAD,
     },

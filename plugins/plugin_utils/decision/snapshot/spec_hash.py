@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hash of what is wanted: the specs of a cluster's objects as the user wrote them (docs/reference/plan.md)."""
+"""Hash of the desired state: the specs of a cluster's objects.
+
+As the user wrote them (docs/reference/plan.md).
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from .state_fingerprint import fingerprint
 
 Object = dict[str, Any]
 _OBJECTS = ("cluster", "controlPlane", "infrastructureCluster", "machineTemplate")
-# Filled in by the infrastructure provider; the user's own choice stands in the infrastructure cluster's other fields, and a
-# control plane's endpoint can't be changed anyway.
+# Filled in by the infrastructure provider; the user's own choice is in the infrastructure cluster's other fields, and
+# a control plane's endpoint can't be changed anyway.
 _FILLED_IN = ("controlPlaneEndpoint",)
 # Written by this collection, or by kubectl as its own note.
 _NOT_THE_USERS = (
@@ -27,9 +30,10 @@ _NOT_THE_USERS = (
 
 
 def spec_parts(snapshot: Object) -> dict[str, str]:
-    """A hash of each field of the wanted objects by its path, such as "KubeadmControlPlane.spec.version".
+    """Return a hash of each field of the desired objects, by path.
 
-    Only the wanted objects of the snapshot are read. A part tells that a field changed, never what is in it.
+    A path is as "KubeadmControlPlane.spec.version".
+    Only the desired objects of the snapshot are read. A hash shows that a field changed, never its content.
     """
     parts: dict[str, str] = {}
     for key in _OBJECTS:

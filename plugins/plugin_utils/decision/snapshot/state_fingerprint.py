@@ -1,10 +1,14 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's state as decisions read it, in a form that a prediction and reality have in common, and its hash (docs/reference/plan.md).
+"""State of a cluster as decisions read it, and its hash.
 
-Left out is what a prediction can't know and nothing is decided by (IDs, addresses, times, what hosts say, the leader, a Node's Ready
-condition), and what only holds a step back (windows, readiness gates, consent): the decision itself tells that each time.
+A predicted and an observed state have the same form (docs/reference/plan.md).
+
+Two kinds of facts are left out:
+- those that a prediction can't know and no decision depends on: IDs, addresses, times, facts of hosts, the leader, a
+  Node's Ready condition
+- those that only hold a step back: windows, readiness gates, consent; the decision itself reports them each time
 """
 
 from __future__ import annotations
@@ -40,17 +44,21 @@ _MISSING = object()
 
 
 def state_of(snapshot: Object, decision: Optional[Object] = None) -> Object:
-    """The state of a snapshot, a small JSON document.
+    """Return the state of a snapshot, a small JSON document.
 
-    What a decision writes back to the stored objects counts as written, so that the state is the same before and after
-    that. `decision` is decide(snapshot), computed here where it isn't at hand.
+    The fields that a decision writes back to the stored objects count as written, so that the state is the same before
+    and after that.
+    `decision` is decide(snapshot), computed here where it is None.
     """
     view = read_snapshot(snapshot)
     return state_of_view(view, decision if decision is not None else decide_on(view))
 
 
 def state_of_view(view: View, decision: Object) -> Object:
-    """As state_of(), for a snapshot that has been read already."""
+    """Return the state of a snapshot that has been read already.
+
+    As state_of().
+    """
     snapshot, desired = view.raw, Desired(view)
     return {
         "paused": bool(view.paused),
@@ -77,13 +85,19 @@ def state_of_view(view: View, decision: Object) -> Object:
 
 
 def fingerprint(state: Object) -> str:
-    """The hash of a state (or of any JSON document): "sha256:" and 64 hexadecimal digits; the order of keys doesn't matter."""
+    """Return the hash of a state, or of any JSON document.
+
+    "sha256:" and 64 hexadecimal digits; the order of keys doesn't matter.
+    """
     text = json.dumps(state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
 def difference(expected: Object, observed: Object) -> list[Object]:
-    """What differs between two states: [{path, expected, observed}] with texts for people, in the order of the paths."""
+    """Return the differences between two states.
+
+    [{path, expected, observed}] with texts for people, in the order of the paths.
+    """
     return [
         {"path": path, "expected": _word(before), "observed": _word(after)}
         for path, before, after in _differences(expected, observed, "")
@@ -91,7 +105,10 @@ def difference(expected: Object, observed: Object) -> list[Object]:
 
 
 def distance(expected: Object, observed: Object) -> int:
-    """In how many values two states differ; a machine that only one of them has counts with all of its own."""
+    """Return the number of values in which two states differ.
+
+    A machine that only one of them has counts with all of its own.
+    """
     return sum(max(_size(before), _size(after)) for _path, before, after in _differences(expected, observed, ""))
 
 
@@ -129,7 +146,7 @@ def _clocks_apart(view: View) -> bool:
 def _endpoint(view: View) -> Optional[bool]:
     answers = view.endpoint_answers
     if answers is None and not view.reachable and kinds.is_flagged(view.cluster, kinds.ANNOTATION_ENDPOINT_UNUSED):
-        # The user says that nothing is there; whether it could be asked decides nothing then.
+        # By the user's annotation nothing answers there; the probe's result decides nothing then.
         return False
     return answers if isinstance(answers, bool) else None
 
@@ -253,7 +270,7 @@ def _workers(view: View) -> Object:
     listed = set(view.workload.get("workerNodes") or ())
     versions = Counter(view.workload.get("workerVersions") or {})
     for machine in view.known:
-        # A Node gets its label last of all: that of a machine which is joining is listed beside the workers.
+        # A Node gets its label last of all: that of a joining machine is listed among the workers.
         if machine.node_name in listed and machine.impostor != machine.node_name:
             listed.remove(machine.node_name)
             versions[machine.version] -= 1

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The snapshot, read: typed access to the one document that decisions are made of (docs/reference/snapshot.md)."""
+"""View of a snapshot: typed access to the document of decisions.
+
+The page: docs/reference/snapshot.md.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,15 @@ _GONE = ("dead", *_LOST)
 
 @dataclass
 class MachineView:
-    """One control plane Machine with everything that belongs to it.
+    """Control plane Machine with everything that belongs to it.
 
-    Which age each rule reads is the table "Ages of a machine" of docs/reference/decision.md: `created` is that of the Machine object,
-    `started` that of its bootstrap (of its Node, where the machine was adopted), `began` the earliest at which it is known to be there.
-    `node` and `member` are None both where there is none and where nobody could be asked: ask View.reachable and
-    View.etcd_known first. `node_lost` is True where a Node that this machine had is gone from an answering API, and
-    `node_unlabelled` where it is there and no longer has kubeadm's label for control planes. `ends_at`: when the machine itself has
-    ended a bootstrap that was started there. `unit` is what it says of that now, {} where it was not asked.
+    The table "Ages of a machine" in docs/reference/decision.md has the age that each rule reads: `created` is that of
+    the Machine object, `started` that of its bootstrap (of its Node, where the machine was adopted), `began` the
+    earliest known one. `node` and `member` are None both where there is none and where no API or etcd answered: check
+    View.reachable and View.etcd_known first. `node_lost` is True where a Node that this machine had is gone from an
+    answering API, and `node_unlabelled` where it exists without kubeadm's label for control planes.
+    `ends_at`: when the machine itself has ended a bootstrap that was started there. `unit` is what it reports of that
+    now, {} where it was not asked.
     """
 
     name: str
@@ -59,46 +63,46 @@ class MachineView:
 
     @property
     def order(self) -> tuple[int, str]:
-        """Sort key: the oldest first, among equals by name."""
+        """Return the sort key: the oldest first, among equals by name."""
         return (self.created, self.name)
 
     @property
     def began(self) -> int:
-        """Since when the machine itself is known to be there; for one that was adopted that is before its object."""
+        """Return the earliest time at which the machine is known to exist."""
         node = parse_time((self.node or _EMPTY).get("creationTimestamp"))
         return min(each for each in (self.created, self.started, node) if each is not None)
 
     @property
     def adopted(self) -> bool:
-        """Whether the machine is older than its object, which it never is where this control plane made both."""
+        """Return whether the machine is older than its object, so was adopted."""
         return self.created - self.began > settings.ADOPTED_AFTER
 
     @property
     def node_name(self) -> str:
-        """The Node's name: of the Node that was found, else as recorded, else the machine's."""
+        """Return the Node's name: observed, else recorded, else the machine's."""
         if self.node is not None:
             return str(self.node["name"])
         return str(((self.machine.get("status") or _EMPTY).get("nodeRef") or _EMPTY).get("name") or self.name)
 
     @property
     def node_known(self) -> bool:
-        """Whether it is known what the machine's Node is called: it was found now, or recorded once."""
+        """Return whether the Node's name is known, observed or recorded."""
         return self.node is not None or bool((self.machine.get("status") or _EMPTY).get("nodeRef"))
 
     @property
     def silent(self) -> bool:
-        """Whether the machine was asked how far its bootstrap is, and did not answer."""
+        """Return whether the machine was asked about its bootstrap without an answer."""
         return bool(self.unit) and not self.unit.get("answers")
 
     @property
     def provisioned(self) -> bool:
-        """Whether the provider has reported the infrastructure as there."""
+        """Return whether the provider reported the infrastructure as provisioned."""
         status = (self.infrastructure or _EMPTY).get("status") or _EMPTY
         return bool((status.get("initialization") or _EMPTY).get("provisioned") or status.get("ready"))
 
     @property
     def infrastructure_gone(self) -> str:
-        """What the provider says of a machine that is dead or missing; "" where it says nothing of the kind."""
+        """Return the provider's state of a dead or missing machine, else ""."""
         status = (self.infrastructure or _EMPTY).get("status") or _EMPTY
         state = str(status.get("state") or status.get("instanceState") or "").lower()
         if state in _GONE:
@@ -108,17 +112,17 @@ class MachineView:
 
     @property
     def infrastructure_lost(self) -> bool:
-        """Whether the provider says that the machine does not exist any more; one that is only dead may be started again."""
+        """Return whether the provider reports the machine as non-existent, not only dead."""
         return self.infrastructure_gone in _LOST
 
     @property
     def joined(self) -> bool:
-        """Whether its bootstrap succeeded: it carries a control plane."""
+        """Return whether its bootstrap succeeded: it carries a control plane."""
         return self.bootstrap == terms.SUCCEEDED
 
     @property
     def is_join(self) -> Optional[bool]:
-        """Whether its KubeadmConfig joins (True) or initializes (False); None without a KubeadmConfig."""
+        """Return whether its KubeadmConfig joins; None without a KubeadmConfig."""
         if self.config is None:
             return None
         return "joinConfiguration" in (self.config.get("spec") or _EMPTY)
@@ -126,11 +130,11 @@ class MachineView:
 
 @dataclass
 class View:
-    """A snapshot with machines, nodes and members brought together. Pure data; built by read_snapshot.
+    """Snapshot with its machines, Nodes and members brought together.
 
-    `machines` are those of this control plane, `others` carry its labels and aren't its own (ownership.py): nothing is done to them, and
-    what is theirs is nobody's stray. `latched`: the control plane was initialized once, by what is stored. `deleted`: the one that was, and
-    that somebody deleted.
+    Pure data; built by read_snapshot. `machines` are those of this control plane; `others` carry its labels and have
+    another controller (ownership.py): they are never changed, and their members are no strays. `latched`: the control
+    plane was initialized once, by what is stored. `deleted`: the earlier control plane that was deleted.
     """
 
     raw: Object
@@ -151,66 +155,66 @@ class View:
 
     @property
     def spec(self) -> Object:
-        """The KubeadmControlPlane's spec."""
+        """Return the KubeadmControlPlane's spec."""
         spec: Object = self.control_plane.get("spec") or _EMPTY
         return spec
 
     @property
     def name(self) -> str:
-        """The Cluster's name."""
+        """Return the Cluster's name."""
         return str((self.cluster.get("metadata") or _EMPTY).get("name") or "")
 
     @property
     def replicas(self) -> int:
-        """How many machines are wanted."""
+        """Return the desired number of machines."""
         value = self.spec.get("replicas")
         return value if isinstance(value, int) else 1
 
     @property
     def version(self) -> str:
-        """The Kubernetes version that is wanted."""
+        """Return the desired Kubernetes version."""
         return str(self.spec.get("version") or "")
 
     @property
     def endpoint(self) -> str:
-        """The control plane endpoint as host:port, "" while there is none."""
+        """Return the control plane endpoint as host:port, "" without one."""
         endpoint = (self.cluster.get("spec") or _EMPTY).get("controlPlaneEndpoint") or _EMPTY
         return f"{endpoint['host']}:{endpoint.get('port', 6443)}" if endpoint.get("host") else ""
 
     @property
     def etcd_known(self) -> bool:
-        """Whether etcd's member list was given."""
+        """Return whether etcd's member list is known."""
         return bool(self.members)
 
     @property
     def leader(self) -> Optional[MemberState]:
-        """The leader among the members, None where it is unknown."""
+        """Return the leader among the members, None where it is unknown."""
         identity = self.etcd.get("leader")
         return next((member for member in self.members if member.id == identity), None)
 
     @property
     def leader_title(self) -> Optional[str]:
-        """The leader as messages name it, None where it is unknown."""
+        """Return the leader as messages name it, None where it is unknown."""
         return self.leader.title if self.leader is not None else None
 
     @property
     def deleting(self) -> bool:
-        """Whether the Cluster or its KubeadmControlPlane is marked for deletion."""
+        """Return whether the Cluster or its KubeadmControlPlane is marked for deletion."""
         return _marked(self.cluster) or _marked(self.control_plane)
 
     @property
     def live(self) -> list[MachineView]:
-        """Machines that are not marked for deletion."""
+        """Return the machines that are not marked for deletion."""
         return [machine for machine in self.machines if not machine.deleting]
 
     @property
     def known(self) -> list[MachineView]:
-        """Every machine of the cluster, whosever it is: to whom a Node or an etcd member may belong."""
+        """Return every machine of the cluster, whoever controls it."""
         return [*self.machines, *self.others]
 
     @property
     def paused(self) -> list[str]:
-        """What pauses the cluster, in words ([] when nothing does)."""
+        """Return the reasons why the cluster is paused, [] without any."""
         found = ["Cluster spec.paused is true"] if (self.cluster.get("spec") or _EMPTY).get("paused") else []
         for obj in (self.cluster, self.control_plane):
             if kinds.is_flagged(obj, kinds.ANNOTATION_PAUSED):
@@ -219,7 +223,10 @@ class View:
 
     @property
     def failure_domains(self) -> list[str]:
-        """Failure domains that take control plane machines, sorted; the provider's list, else the Cluster's."""
+        """Return the failure domains that take control plane machines, sorted.
+
+        The provider's list, else the Cluster's.
+        """
         for obj in (self.raw.get("infrastructureCluster") or _EMPTY, self.cluster):
             listed = (obj.get("status") or _EMPTY).get("failureDomains")
             if isinstance(listed, dict):
@@ -231,13 +238,13 @@ class View:
 
     @property
     def infrastructure_ready(self) -> bool:
-        """Whether the infrastructure cluster is reported as provisioned."""
+        """Return whether the infrastructure cluster is reported as provisioned."""
         status = (self.raw.get("infrastructureCluster") or _EMPTY).get("status") or _EMPTY
         return bool((status.get("initialization") or _EMPTY).get("provisioned") or status.get("ready"))
 
     @property
     def settling(self) -> bool:
-        """Whether a machine is bootstrapping, or began so recently that trouble is still taken as its settling in."""
+        """Return whether a machine is bootstrapping, or was started very recently."""
         return any(
             (machine.bootstrap == terms.RUNNING and self.now < machine.ends_at)
             or (machine.started is not None and self.now - machine.started < settings.SETTLING)
@@ -245,7 +252,7 @@ class View:
         )
 
     def held(self, obj: Object, kind: str, status: str) -> Optional[int]:
-        """For how many seconds the stored condition has had that status; None where it has another or none."""
+        """Return the seconds since a condition took `status`, None for another."""
         condition = condition_of(obj, kind)
         since = parse_time(condition.get("lastTransitionTime"))
         if condition.get("status") != status or since is None:
@@ -253,7 +260,10 @@ class View:
         return max(0, self.now - since)
 
     def lasting(self, obj: Object, kind: str, polarity: str = terms.TRUE) -> bool:
-        """Whether the stored condition has been other than `polarity` for PATIENCE seconds: more than one sample."""
+        """Return whether the stored condition has lasted for PATIENCE seconds.
+
+        With another status than `polarity`: more than one sample.
+        """
         condition = condition_of(obj, kind)
         since = parse_time(condition.get("lastTransitionTime"))
         return (
@@ -269,9 +279,9 @@ def _marked(obj: Object) -> bool:
 
 
 def read_snapshot(raw: Object) -> View:
-    """Bring a snapshot's machines, nodes and members together.
+    """Return the view of a snapshot, with machines, Nodes and members matched.
 
-    The document is expected to have passed check_snapshot. Nothing in it is changed.
+    The document must have passed check_snapshot. Nothing in it is changed.
     """
     cluster = raw["cluster"]
     control_plane = raw.get("controlPlane") or {}
@@ -297,7 +307,7 @@ def read_snapshot(raw: Object) -> View:
         managed_etcd=managed,
         etcd=etcd,
         members=member_states(etcd) if managed else [],
-        # A Cluster's latch whose control plane was deleted says nothing of a new one.
+        # The Cluster's latch of a deleted control plane is no evidence about a new one.
         latched=latched(control_plane) or (deleted is None and latched(cluster)),
         initialized=initialized if reachable and isinstance(initialized, bool) else None,
         endpoint_answers=(workload.get("endpoint") or _EMPTY).get("answers"),
@@ -376,7 +386,7 @@ def _match_members(view: View) -> None:
     loose = [member for member in view.members if member.id not in matched]
     for machine in view.known:
         if machine.member is None:
-            # A member has its Node's name; of a machine whose Node nobody knows yet, the address tells.
+            # A member has its Node's name; where a machine's Node is not known yet, the address identifies the member.
             unnamed = machine.joined and not machine.node_known
             hosts = {
                 host_of(url): member

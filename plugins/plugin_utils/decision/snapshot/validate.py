@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is a document a snapshot, and does it contradict itself? (docs/reference/snapshot.md, snapshot.schema.json)"""
+"""Validation of a snapshot against its schema and for contradictions.
+
+The pages: docs/reference/snapshot.md, snapshot.schema.json.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ MOST_PROBLEMS = 50
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a snapshot: the path of the offending field, and why."""
+    """Problem with a snapshot: the offending field's path, and a message."""
 
     path: str
     message: str
@@ -31,11 +34,13 @@ class Problem:
 
 
 def check_snapshot(document: Any) -> list[Problem]:
-    """What is wrong with a document that should be a snapshot; [] when nothing is, at most the first 50 problems.
+    """Return the problems with a snapshot, [] for a valid one.
 
-    First whatever breaks the schema; only of a document that does not, contradictions: a machine, Node or member twice, a member
-    of two machines, a leader that is no member, a clock that goes back, a snapshot older than the journal's last action. Never
-    raises, whatever the document is; texts in it are data of any length.
+    At most the first 50.
+
+    Violations of the schema come first. Only a document without any is checked for contradictions: a machine, Node or
+    member twice, a member of two machines, a leader that is no member, a clock that goes back, a snapshot older than
+    the journal's last action. Never raises, whatever the document is; texts in it are data of any length.
     """
     problems: list[Problem] = []
 
@@ -45,7 +50,7 @@ def check_snapshot(document: Any) -> list[Problem]:
 
     version = document.get("snapshotVersion") if isinstance(document, dict) else None
     if version is not None and version != terms.SNAPSHOT_VERSION:
-        # Whatever else another version's document holds, it is not for this code to judge.
+        # The fields of another version are unknown to this code: it reports nothing else of such a document.
         return [Problem("snapshotVersion", f"is {shown(version)}; this code reads {terms.SNAPSHOT_VERSION!r} only")]
     if document is None:
         return [Problem("$", "a snapshot is a mapping, not nothing")]
@@ -86,7 +91,7 @@ def _times(document: Object) -> Found:
 
 
 def _moments(document: Object) -> Found:
-    """Times that can't be later than the snapshot, each with its path."""
+    """Yield the times that can't be later than the snapshot, with paths."""
     objects: list[tuple[str, Optional[Object]]] = [
         ("cluster", document["cluster"]),
         ("controlPlane", document.get("controlPlane")),
@@ -177,7 +182,7 @@ def _etcd(etcd: Object, path: str) -> Found:
 
 
 def _twice(entries: Optional[list[Object]], path: str, key: str, what: str) -> Found:
-    """Entries with the same, non-empty text under a key."""
+    """Yield the entries with the same, non-empty text under a key."""
     seen: set[str] = set()
     for index, entry in enumerate(entries or ()):
         value = entry.get(key)

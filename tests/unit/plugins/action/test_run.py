@@ -189,9 +189,11 @@ def test_a_run_starts_with_the_lock_and_the_manifest(start: t.Callable[..., Obje
     manifest.write_text(yaml.safe_dump_all(cluster_documents("prod")))
     started = start(cluster_state="present", manifests=[str(manifest)])
     assert (started["begun"], started["exists"], started["held_by"]) == (True, True, "") and started["run"]
+    assert started["checked_beforehand"] is True
     assert FileStore(str(tmp_path / "store")).get(CLUSTER, "default", "prod") is not None
     again = start(cluster_state="present", manifests=[str(manifest)])
     assert (again["changed"], again["changes"], again["run"]) == (False, [], started["run"])
+    assert again["checked_beforehand"] is False
 
 
 def test_a_run_whose_manifest_is_refused_can_be_ended(start: t.Callable[..., Object], tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_it_is_waited_for(config: str) -> None:
 def test_one_that_is_never_well(config: str) -> None:
     """It says what the kubelet said, and where to look."""
     Healthz.answers = [500]
-    with pytest.raises(NodeError, match=r"not well after 0 s: it says HTTP 500.*journalctl"):
+    with pytest.raises(NodeError, match=r"unhealthy after 0 s: it says HTTP 500.*journalctl"):
         kubelet.wait_until_well(0.0, config)
 
 

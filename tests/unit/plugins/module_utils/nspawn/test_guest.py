@@ -8,12 +8,15 @@ from __future__ import annotations
 import dataclasses
 import ipaddress
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import addresses, errors
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machine import guest
 
+DEFAULTS = Path(__file__).resolve().parents[5] / "roles" / "machine_nspawn" / "defaults" / "main.yml"
 NETWORK = addresses.network_of("kcp0", "10.222.0.0/24", "10.223.0.0/16")
 
 
@@ -54,6 +57,11 @@ def test_what_is_unreachable_is_refused_by_the_machine_itself():
     told = dataclasses.replace(plain, unreachable=addresses.unreachable_networks(NETWORK, ["169.254.169.254/32"]))
     assert guest.networkd_unit(told).endswith("[Route]\nDestination=169.254.169.254/32\nType=unreachable\n")
     assert "unreachable" not in guest.networkd_unit(plain)
+
+
+def test_the_role_makes_machines_like_the_module_and_the_bench():
+    """Where the two halves of the bench refuse other networks, the kubelets of one of them wait 6 seconds at each start."""
+    assert yaml.safe_load(DEFAULTS.read_text())["machine_nspawn_unreachable"] == list(addresses.DEFAULT_UNREACHABLE)
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_a_rollout_ends_with_it_once() -> None:
 @pytest.mark.parametrize(
     ("proxy", "dns", "configuration", "said"),
     [
-        (DIGEST, DNS, {}, "kube-proxy keeps running"),
+        (DIGEST, DNS, {}, "kube-proxy continues to run"),
         (PROXY, "k8s.gcr.io/coredns@sha256:" + "0" * 64, {"imageRepository": "k8s.gcr.io"}, "named by its digest"),
     ],
 )

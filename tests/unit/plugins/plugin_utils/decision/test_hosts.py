@@ -24,6 +24,7 @@ IMAGE = {
 }
 SWAP = {"check": "Swap", "message": "swap is on", "fix": "swapoff -a"}
 OLD = {"check": "KubeletVersion", "message": "kubelet is v1.20.2, and v1.20.3 is wanted", "fix": "Install v1.20.3."}
+CLAIMED = {"check": "Claim", "message": "claimed by cluster default/other, machine m", "fix": "Take another host."}
 ACTIONS = ["createInfrastructure", "createCertificates", "initialize", "join", "join"]
 
 
@@ -250,6 +251,22 @@ def test_hosts_of_machines_prepared_ahead_are_there() -> None:
     builder.snapshot["preparedMachines"] = [{"kind": "InventoryMachine", "metadata": metadata, "status": claim}]
     assert decide(pool(builder, cp3=[]).build())["action"] == "join"
     assert decide(pool(builder, cp3=[SWAP]).build())["action"] == "blocked"
+
+
+@pytest.mark.parametrize("builder", [healthy(1, replicas=3), rollout(1)], ids=["growing", "rollout"])
+def test_no_host_is_missing_where_all_machines_are_prepared_ahead(builder: Builder) -> None:
+    """A pool of exactly as many hosts as replicas has none left then."""
+    metadata = {"annotations": {"kubeadm.control-plane/prepared-failure-domain": ""}}
+    builder.snapshot["preparedMachines"] = [
+        {
+            "kind": "InventoryMachine",
+            "metadata": {"name": f"ahead-{host}", **metadata},
+            "status": {"claim": {"inventoryHost": host, "state": "Claimed"}},
+        }
+        for host in ("cp2", "cp3")
+    ]
+    decision = decide(pool(builder, cp2=[CLAIMED], cp3=[CLAIMED]).build())
+    assert (decision["action"], result(decision)) == ("join", "pass")
 
 
 @pytest.mark.parametrize(

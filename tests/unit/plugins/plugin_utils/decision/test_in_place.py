@@ -53,7 +53,7 @@ class TestRotation:
         decision = decide(builder.build())
         assert (decision["action"], decision["reasons"][0]["reason"]) == ("blocked", "RotationUnfinished")
         said = decision["blockedOn"][0]
-        begun = "a rotation of ca, etcd, begun by the Action rotate-1, is not over (Secret prod-authority-rotation)"
+        begun = "a rotation of ca, etcd, started by the Action rotate-1, is not over (Secret prod-authority-rotation)"
         assert said["message"].startswith(begun) and "what would follow: 3 of 5" in said["message"]
         spec = '{"operator_spec": {"rotateCertificateAuthorities": {"authorities": ["ca", "etcd"]}}}'
         assert f"kubeadm.control_plane.action --limit prod -e '{spec}'" in said["fix"]

@@ -67,7 +67,7 @@ class TestDeletedAlone:
         """They were never its own: it could have adopted them."""
         decision = decide(marked(owned(healthy(3), NOBODY), "controlPlane").build())
         assert says(decision) == ("none", "DeletionCompleted")
-        assert "controlled by nobody" in decision["reasons"][0]["message"]
+        assert "without a controller" in decision["reasons"][0]["message"]
 
     def test_its_own_that_never_carried_anything_goes(self) -> None:
         builder = named(healthy(3)).machine("m4", "")

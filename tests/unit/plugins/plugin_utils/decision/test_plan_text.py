@@ -118,7 +118,7 @@ def test_a_plan_that_waits_says_for_what() -> None:
 
 def test_consent_is_asked_for_with_what_to_type() -> None:
     found = text(upgrade(healthy(3)), replace="ask")
-    assert "wants your consent" in found
+    assert "needs your consent" in found
     assert "keep the plan (plan with -e control_plane_plan_file=FILE)" in " ".join(found.split())
     kept = " ".join(text(upgrade(healthy(3)), file="/x/p.json", fixed=True, replace="ask").split())
     assert "reconcile with -e control_plane_plan_file=/x/p.json." in kept

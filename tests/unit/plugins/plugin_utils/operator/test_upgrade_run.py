@@ -220,7 +220,7 @@ def test_a_restart(tmp_path: Path, parameters: Object, force: bool, healthy: boo
 def test_waiting_in_vain(tmp_path: Path) -> None:
     """It says what it waited for; a Node that is not reached is waited for as well."""
     run = command(tmp_path, {"waitHealthy": {"timeoutSeconds": 5}}, lambda *_each: None, looks=2)
-    with pytest.raises(CommandFailure, match=r"not well after 5 s: .*was not reached"):
+    with pytest.raises(CommandFailure, match=r"unhealthy after 5 s: .*was not reached"):
         run.run()
     assert len(run.action.calls) == 3
 

@@ -114,6 +114,22 @@ def test_as_many_as_are_needed_are_asked(tmp_path: Path) -> None:
     assert call["images"]["pull"] is True
 
 
+def test_none_is_asked_where_all_machines_are_prepared_ahead(tmp_path: Path) -> None:
+    builder = healthy(1, replicas=3)
+    builder.snapshot["preparedMachines"] = [
+        {
+            "kind": "InventoryMachine",
+            "metadata": {"name": f"ahead-{host}", "annotations": {"kubeadm.control-plane/prepared-failure-domain": ""}},
+            "status": {"claim": {"inventoryHost": host, "state": "Claimed"}},
+        }
+        for host in ("cp2", "cp3")
+    ]
+    pool = Pool()
+    found = pool.look(builder, tmp_path, taken=["cp1"])
+    assert pool.names == [] and found["hosts"] == []
+    assert [each["action"] for each in pool.document["steps"]] == ["join", "join"]
+
+
 def test_before_the_first_machine_too(tmp_path: Path) -> None:
     """Before its infrastructure, too: the first step of a plan makes no machine, and is of no use without one."""
     pool = Pool(cp1="silent", cp3="silent")

@@ -146,7 +146,7 @@ def test_in_the_middle_of_a_rotation_kubeadm_writes_nothing_of_its_own(store: Fi
     assert amid_rotation(read(store), what) == ""
     rotate(store)
     said = amid_rotation(read(store), what)
-    assert "rotation of ca, serviceAccount, begun by the Action rotate-1, is not over" in said and what in said
+    assert "rotation of ca, serviceAccount, started by the Action rotate-1, is not over" in said and what in said
     assert '"authorities": ["ca", "serviceAccount"]' in said
 
 
