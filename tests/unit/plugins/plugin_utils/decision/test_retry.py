@@ -97,6 +97,13 @@ class TestFailedBootstraps:
     def test_its_record_is_gone_on_with(self) -> None:
         assert walk(in_progress(self.failed({}, None), "m3")) == ["-m3", "+", "none"]
 
+    def test_a_removal_that_was_begun_is_not_counted_again(self) -> None:
+        """The run ended between the record and the deletion: the limits were asked then."""
+        builder = in_progress(self.failed({"maxRetry": 3}, (100, 3)), "m3", seconds=20, count=3)
+        decision = decide(builder.build())
+        assert says(decision) == ("remove", "BootstrapFailed")
+        assert decision["remediation"] == {"machine": "m3", "timestamp": at(20), "retryCount": 3}
+
 
 class TestRollouts:
     """A rollout's new machine fails: there are enough machines without it, and the next one remembers all the same.

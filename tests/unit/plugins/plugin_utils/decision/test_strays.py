@@ -62,6 +62,10 @@ class TestSince:
         assert (decision["action"], decision["target"]["memberID"]) == ("removeMember", member_id("z"))
         assert decide(seen(healthy(3).member("a"), 600, "z").build())["action"] == "wait"
 
+    def test_what_holds_both_its_removal_and_the_next_step_is_told_once(self) -> None:
+        blocked_on = decide(healthy(3, replicas=5).member("a").build())["blockedOn"]
+        assert [each["reason"] for each in blocked_on].count("StrayMember") == 1
+
     def test_the_first_time_is_kept_and_what_is_gone_is_forgotten(self) -> None:
         status = decide(seen(healthy(3).member("a").member("b"), 40, "b", "gone").build())["status"]["controlPlane"]
         assert status["strayMembers"] == [
