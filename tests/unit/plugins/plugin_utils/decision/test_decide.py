@@ -10,7 +10,7 @@ from typing import Optional
 import pytest
 from builders import at, cluster, healthy
 from decisions import Change, changed, step
-from rules import seen
+from rules import external, seen
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -289,6 +289,13 @@ class TestJoin:
 
 
 class TestBeforeEverythingElse:
+    def test_etcd_on_the_machines_does_not_become_external(self) -> None:
+        """No quorum is asked for with an external etcd: a rollout to one would take all members away, and the data with them."""
+        builder = external(healthy(3)).wants(version="v1.21.0")
+        assert step(builder)[1] != "EtcdLeftBehind"
+        builder.snapshot["controlPlane"]["status"]["etcdClusterID"] = "00000000000000cc"
+        assert step(builder) == ("blocked", "EtcdLeftBehind")
+
     def test_a_begun_join_still_ends(self) -> None:
         builder = healthy(1, replicas=3).machine("m2", "Running", age=10)
         builder.spec["version"] = "v1.21.0"

@@ -54,6 +54,11 @@ def test_what_was_looked_at_is_listed(name: str) -> None:
     assert check(decide(leaving().build()), name) is not None
 
 
+def test_a_removal_is_asked_for_who_stays_and_who_leads_and_a_join_is_not() -> None:
+    joins, leaves = ({each["check"] for each in decide(b.build())["preflight"]} for b in (joining(), leaving()))
+    assert leaves - joins == {"AnotherMachineHealthy", "LeadershipCandidate"}
+
+
 @pytest.mark.parametrize("facts", [MISSING, FALSE, UNKNOWN], ids=["missing", "False", "Unknown"])
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_row_5_components(component: str, facts: dict[str, Any]) -> None:
@@ -149,9 +154,13 @@ def test_a_rollouts_removal_judges_all_others() -> None:
     assert failing(builder, lambda b: b.pod("m4", "kube-scheduler")) == {"ControlPlaneComponentsHealthy"}
 
 
+ETCD_CHECKS = ("EtcdQuorum", "EtcdVersionsAgree", "MemberListAgrees")
+
+
 def test_external_etcd() -> None:
     decision = decide(external(joining()).build())
-    assert [check(decision, name) for name in ("EtcdQuorum", "MemberListAgrees")] == ["skip", "skip"]
+    of_etcd = [each for each in decision["preflight"] if each["check"] in ETCD_CHECKS]
+    assert [(each["result"], each["message"]) for each in of_etcd] == [("skip", "external etcd")] * len(ETCD_CHECKS)
     assert check(decision, "EtcdClusterHealthy") in ("skip", "pass")
     assert failing(external(joining(), {"reachable": False}), lambda b: b) == {"EtcdClusterHealthy"}
     assert failing(external(healthy(4, replicas=2), {"reachable": False}), lambda b: b) == {"EtcdClusterHealthy"}

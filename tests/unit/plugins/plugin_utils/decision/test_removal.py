@@ -182,6 +182,15 @@ class TestBegunRemoval:
         builder = healthy(3).deleting("m3").sick_member("m2").stored("EtcdClusterHealthy", "False", 61)
         assert act(builder) == ("blocked", None)
 
+    @pytest.mark.parametrize("agrees", [None, False])
+    def test_views_that_differ_block_one_of_whose_bootstrap_nothing_is_recorded(self, agrees: Any) -> None:
+        """It has a Node, so kubeadm ran there: without a member in one list it may still be a voter in another."""
+        builder = healthy(3).without_member("m3").deleting("m3").stored("EtcdClusterHealthy", "False", 61)
+        del builder.entry("m3")["machine"]["status"]["bootstrap"]
+        assert act(builder) == ("remove", "m3")
+        builder.workload["etcd"]["memberListAgrees"] = agrees
+        assert act(builder) == ("blocked", None)
+
     def test_nothing_joins_meanwhile(self) -> None:
         assert act(healthy(3, replicas=5).deleting("m3")) == ("remove", "m3")
 
