@@ -30,6 +30,9 @@ class TestOrder:
 
     def test_nothing_to_do(self) -> None:
         assert step(healthy(3)) == ("none", "UpToDate")
+        decision = decide(healthy(3).build())
+        assert [each["reason"] for each in decision["reasons"]] == ["UpToDate"]
+        assert decision["removedConditions"] == {}
 
     def test_a_cluster_without_its_control_plane_object_is_named(self) -> None:
         builder = cluster(3)
@@ -320,6 +323,16 @@ class TestBeforeEverythingElse:
         ):
             builder.workload["initialized"] = False
             assert step(builder) == ("blocked", "KubeadmConfigNotFound")
+
+    def test_nor_does_the_status_remember_it(self) -> None:
+        """A machine has joined, and nothing else says that there is a control plane."""
+        builder = healthy(1)
+        for owner in ("cluster", "controlPlane"):
+            builder.snapshot[owner]["status"].pop("initialization")
+        for told in (False, None):
+            builder.workload["initialized"] = told
+            action, reason = step(builder)
+            assert action in ("wait", "blocked") and (reason == "KubeadmConfigNotFound") is (told is False)
 
 
 class TestThePriorityLadder:

@@ -371,6 +371,14 @@ def test_text_from_a_host_stays_short_and_plain() -> None:
     assert len(condition["message"]) < 200
 
 
+@pytest.mark.parametrize(
+    ("state", "said"), [("", "Waiting for kubeadm"), ("Running", "kubeadm is at work"), ("Failed", "kubeadm failed")]
+)
+def test_a_bootstrap_that_has_not_succeeded_says_how_far_it_is(state: str, said: str) -> None:
+    machines = decide(healthy(2, replicas=3).machine("m3", state, age=20).build())["conditions"]["machines"]
+    assert [said in each["message"] for each in machines["m3"] if each["type"] == "BootstrapConfigReady"] == [True]
+
+
 def test_a_machine_that_only_boots_is_not_ready() -> None:
     found = conditions(healthy(2, replicas=3).machine("m3", "Running", age=20), "m3")
     assert found["Ready"][0] == "False"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from builders import Builder, healthy, member_id
 from decisions import Change, changed
-from rules import check, external, outdate, upgrade
+from rules import check, external, outdate, reasons, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -54,6 +54,11 @@ def test_what_was_looked_at_is_listed(name: str) -> None:
     assert check(decide(leaving().build()), name) is not None
 
 
+def test_hosts_are_asked_for_where_they_exist_already() -> None:
+    for builder in (joining(), leaving()):
+        assert check(decide(builder.build()), "HostsAvailable") == "skip"
+
+
 def test_a_removal_is_asked_for_who_stays_and_who_leads_and_a_join_is_not() -> None:
     joins, leaves = ({each["check"] for each in decide(b.build())["preflight"]} for b in (joining(), leaving()))
     assert leaves - joins == {"AnotherMachineHealthy", "LeadershipCandidate"}
@@ -64,6 +69,15 @@ def test_a_removal_is_asked_for_who_stays_and_who_leads_and_a_join_is_not() -> N
 def test_row_5_components(component: str, facts: dict[str, Any]) -> None:
     for builder in (joining(), leaving()):
         assert failing(builder, lambda b: b.pod("m3", component, **facts)) == {"ControlPlaneComponentsHealthy"}
+
+
+def test_a_machine_that_works_stays() -> None:
+    builder = leaving()
+    for name in ("m2", "m3", "m4", "m5"):
+        builder.pod(name, "kube-scheduler")
+    decision = decide(builder.build())
+    assert check(decision, "AnotherMachineHealthy") == "fail"
+    assert "NoOtherHealthyMachine" in reasons(decision)
 
 
 @pytest.mark.parametrize("facts", [MISSING, FALSE, UNKNOWN], ids=["missing", "False", "Unknown"])
@@ -86,6 +100,11 @@ MEMBERS: list[tuple[str, Change]] = [
 def test_row_6_members(what: str, change: Change) -> None:
     for builder in (joining(), leaving()):
         assert "EtcdClusterHealthy" in failing(builder, change)
+
+
+def test_a_quorum_that_would_be_at_risk_is_listed() -> None:
+    for builder in (joining(), leaving()):
+        assert "EtcdQuorum" in failing(builder, lambda b: b.sick_member("m2").sick_member("m3"))
 
 
 def test_row_4_nodes() -> None:
@@ -126,6 +145,13 @@ def test_row_1_topology() -> None:
 def test_our_own_checks(name: str, change: Change) -> None:
     for builder in (joining(), leaving()):
         assert name in failing(builder, change)
+
+
+def test_a_clock_that_was_not_compared_is_skipped() -> None:
+    for builder in (joining(), leaving()):
+        assert check(decide(builder.build()), "ClockSkew") == "skip"
+        builder.workload["clockSkewSeconds"] = 0
+        assert check(decide(builder.build()), "ClockSkew") == "pass"
 
 
 def test_labels_taints_and_readiness_are_no_part_of_it() -> None:

@@ -107,6 +107,7 @@ def test_another_consent_is_none(consent: str) -> None:
 def test_one_look_proves_nothing() -> None:
     assert step(lost(seconds=20)) == ("wait", REASON)
     assert step(lost(seconds=20, consent=CONSENT)) == ("wait", REASON)
+    assert [step(lost(seconds=each))[0] for each in (59, 60)] == ["wait", "blocked"]
 
 
 def test_a_machine_that_runs_may_still_start_its_etcd() -> None:

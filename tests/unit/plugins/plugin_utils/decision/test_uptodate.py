@@ -279,10 +279,13 @@ def test_days_beyond_the_certificates_validity_replace_nothing(validity: Any, ad
     builder = healthy(3)
     builder.spec["rollout"] = {"before": {"certificatesExpiryDays": validity or 365}}
     spec(builder)["clusterConfiguration"]["certificateValidityPeriodDays"] = validity
-    config(builder)["clusterConfiguration"]["certificateValidityPeriodDays"] = validity
+    for name in ("m1", "m2", "m3"):
+        config(builder, name)["clusterConfiguration"]["certificateValidityPeriodDays"] = validity
     builder.node("m2", age=300 * DAY if adopted else 0)
-    builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-9 * DAY)}
-    assert reasons(builder) == []
+    for ends, told in ((9, True), (validity or 365, False)):
+        builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-ends * DAY)}
+        assert reasons(builder) == []
+        assert ("CertificatesShortLived" in [each["reason"] for each in decide(builder.build())["reasons"]]) is told
 
 
 def test_certificates_that_no_rollout_helps_are_told() -> None:
@@ -314,6 +317,16 @@ def test_the_first_machines_api_server_listens_as_a_joining_ones(port: int, expe
     spec(builder)["joinConfiguration"]["controlPlane"] = {"localAPIEndpoint": {"bindPort": 7443}}
     config(builder, "m1")["initConfiguration"]["localAPIEndpoint"] = {"bindPort": port}
     assert reasons(builder, "m1") == expected
+
+
+@pytest.mark.parametrize("added", ["spec", "machine"])
+def test_a_config_that_holds_nothing_but_how_a_machine_joins(added: str) -> None:
+    builder = healthy(3)
+    for document in (spec(builder), config(builder)):
+        document.pop("clusterConfiguration")
+    assert reasons(builder) == []
+    (spec if added == "spec" else config)(builder)["preKubeadmCommands"] = ["true"]
+    assert reasons(builder) == ["KubeadmConfigDiffers"]
 
 
 @pytest.mark.parametrize(("name", "section"), [("m1", "initConfiguration"), ("m2", "joinConfiguration")])
