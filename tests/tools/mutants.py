@@ -38,17 +38,17 @@ AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
             f"plugin_utils/decision/{file}.py": tests
             for file, tests in {
                 "checks/outage": "outage",
-                "checks/preflight": "preflight relaxed_preflight",
+                "checks/preflight": "preflight hosts relaxed_preflight",
                 "conditions/machine": "health contract_conditions status",
-                "decide": "decide recovery remediation scaling strays",
-                "remediation/replacement": "remediation gates retry witnesses",
+                "decide": "decide recovery remediation removal scaling strays",
+                "remediation/replacement": "remediation gates repair retry witnesses",
                 "remediation/retry": "retry",
                 "remediation/second_voter": "recovery",
                 "removal/leadership": "leadership",
                 "removal/one_machine": "removal decide hooks",
-                "removal/whole_control_plane": "deletion ownership",
+                "removal/whole_control_plane": "deletion hooks ownership",
                 "rollout/gates": "gates",
-                "rollout/scaling": "scaling rollout",
+                "rollout/scaling": "scaling rollout selection",
                 "rollout/selection": "selection",
                 "rollout/uptodate": "uptodate",
             }.items()

@@ -76,6 +76,14 @@ def test_workers_that_cannot_be_asked_for_block_it() -> None:
     assert step(builder.stored("RemoteConnectionProbe", "False", 61, "cluster")) == ("blocked", "WorkersUnknown")
 
 
+@pytest.mark.parametrize("state", ["Running", "Succeeded"])
+def test_a_machine_on_which_kubeadm_was_at_work_may_have_had_workers(state: str) -> None:
+    builder = cluster(3).machine("x", state).unreachable().deleting()
+    for owner in ("cluster", "controlPlane"):
+        builder.snapshot[owner]["status"].pop("initialization", None)
+    assert step(builder) == ("wait", "WorkersUnknown")
+
+
 def test_a_deletion_that_was_begun_goes_on_without_the_api() -> None:
     builder = healthy(3).unreachable().deleting().stored("Deleting", "True", 61, reason="WaitingForMachineDeletion")
     assert step(builder)[0] == "deleteMachines"

@@ -353,6 +353,12 @@ class TestConnection:
         builder.snapshot["cluster"]["status"]["lastProbeSuccessTime"] = at(5000)
         assert decide(builder.build())["status"]["cluster"]["lastProbeSuccessTime"] == at(5000)
 
+    def test_a_nodes_too_unless_the_machine_goes(self) -> None:
+        builder = healthy(3).stored("NodeReady", "True", 9000, "m2", reason="Kept").unreachable()
+        builder.snapshot["cluster"]["status"]["lastProbeSuccessTime"] = at(10)
+        assert conditions(builder)["NodeReady"] == ("True", "Kept")
+        assert conditions(builder.deleting("m2"))["NodeReady"] == ("Unknown", "NodeDoesNotExist")
+
     def test_nothing_stored_is_unknown(self) -> None:
         assert conditions(healthy(3).unreachable())["SchedulerPodHealthy"] == ("Unknown", "InspectionFailed")
 

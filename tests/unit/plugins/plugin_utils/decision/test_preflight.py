@@ -105,6 +105,7 @@ def test_row_6_members(what: str, change: Change) -> None:
 def test_a_quorum_that_would_be_at_risk_is_listed() -> None:
     for builder in (joining(), leaving()):
         assert "EtcdQuorum" in failing(builder, lambda b: b.sick_member("m2").sick_member("m3"))
+        assert "QuorumAtRisk" in reasons(decide(builder.build()))
 
 
 def test_row_4_nodes() -> None:

@@ -106,6 +106,11 @@ class TestFailedJoiner:
         builder = healthy(2, replicas=3).machine("m3", "Failed").member("x", unnamed=True, learner=True)
         assert decide(builder.build())["target"]["memberID"] == member_id("x")
 
+    def test_one_that_is_another_machines_by_its_address_does_not_belong_to_it(self) -> None:
+        builder = healthy(2, replicas=3).machine("m3", "Failed").machine("m4", "Failed")
+        decision = decide(builder.member("x", unnamed=True, learner=True, address="10.0.0.4").build())
+        assert (decision["target"]["machine"], decision["target"]["memberID"]) == ("m4", member_id("x"))
+
     def test_two_that_never_started_are_a_riddle_for_a_person(self) -> None:
         builder = (
             healthy(2, replicas=3)

@@ -10,7 +10,19 @@ from typing import Any, Optional
 
 import pytest
 from builders import NOW, Builder, at, cluster, healthy
-from rules import IN_PROGRESS, REMEDIATION_FOR, in_progress, outdate, reasons, replaces, says, surge, walk, walked
+from rules import (
+    IN_PROGRESS,
+    REMEDIATION_FOR,
+    condition,
+    in_progress,
+    outdate,
+    reasons,
+    replaces,
+    says,
+    surge,
+    walk,
+    walked,
+)
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -67,6 +79,14 @@ def test_a_record_without_a_time_counts_as_over(text: str) -> None:
 def test_another_machines_record_does_not_count() -> None:
     builder = replaces(healthy(3).marked("m2"), "m3", 100, 9).wants(remediation={"maxRetry": 1})
     assert decide(builder.build())["remediation"]["retryCount"] == 0
+
+
+def test_a_topology_that_is_ahead_defers_it() -> None:
+    builder = healthy(3).marked("m2")
+    builder.snapshot["cluster"]["spec"]["topology"] = {"version": "v1.21.1"}
+    decision = decide(builder.build())
+    assert says(decision) == ("blocked", "RemediationDeferred")
+    assert condition(decision, "OwnerRemediated", "m2")["reason"] == "RemediationDeferred"
 
 
 def test_a_deferred_one_lets_scaling_go_on() -> None:
