@@ -29,26 +29,26 @@ from typing import NamedTuple, Optional, Union
 
 CODE = Path("plugins")
 TESTS = Path("tests/unit/plugins")
-# For each area: what is mutated, each file with its own tests, and the tests of all its files.
-# Files for a server are not here: their tests are in tests/integration.
+# For each area: what is mutated, each file with its own tests (of that name first, then of the other rules that it joins), and the
+# tests of all its files. Files for a server are not here: their tests are in tests/integration.
 AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
-    "quorum": ({"module_utils/common/quorum.py": "test_quorum.py"}, []),
+    "quorum": ({"module_utils/common/quorum.py": "quorum"}, []),
     "decision": (
         {
-            f"plugin_utils/decision/{file}.py": f"test_{test}.py"
-            for file, test in {
+            f"plugin_utils/decision/{file}.py": tests
+            for file, tests in {
                 "checks/outage": "outage",
-                "checks/preflight": "preflight",
-                "conditions/machine": "health",
-                "decide": "decide",
-                "remediation/replacement": "remediation",
+                "checks/preflight": "preflight hosts relaxed_preflight",
+                "conditions/machine": "health contract_conditions status",
+                "decide": "decide recovery remediation removal scaling strays",
+                "remediation/replacement": "remediation gates repair retry witnesses",
                 "remediation/retry": "retry",
                 "remediation/second_voter": "recovery",
                 "removal/leadership": "leadership",
-                "removal/one_machine": "removal",
-                "removal/whole_control_plane": "deletion",
+                "removal/one_machine": "removal decide hooks",
+                "removal/whole_control_plane": "deletion hooks ownership",
                 "rollout/gates": "gates",
-                "rollout/scaling": "scaling",
+                "rollout/scaling": "scaling rollout selection",
                 "rollout/selection": "selection",
                 "rollout/uptodate": "uptodate",
             }.items()
@@ -57,8 +57,8 @@ AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "store": (
         {
-            f"plugin_utils/store/{file}.py": f"test_{test}.py"
-            for file, test in {
+            f"plugin_utils/store/{file}.py": tests
+            for file, tests in {
                 "file/disk": "disk",
                 "file/store": "objects",
                 "journal": "journal",
@@ -70,10 +70,10 @@ AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "lock": (
         {
-            "plugin_utils/processes/identity.py": "test_process.py",
+            "plugin_utils/processes/identity.py": "process",
             **{
-                f"plugin_utils/store/lock/{file}.py": f"test_{test}.py"
-                for file, test in {
+                f"plugin_utils/store/lock/{file}.py": tests
+                for file, tests in {
                     "any_store": "holding",
                     "file_lock": "holding",
                     "marks": "marks",
@@ -188,10 +188,10 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
 # --- the tests of one mutant -----------------------------------------------------------------------------------------
 
 
-def tests_of(file: str, own_name: str, common: list[str]) -> list[str]:
+def tests_of(file: str, names: str, common: list[str]) -> list[str]:
     """Return the tests that a file's mutants meet, its own first."""
     package = TESTS.joinpath(*Path(file).parts[:2])
-    own = [each.as_posix() for each in sorted(package.rglob(own_name))]
+    own = [each.as_posix() for name in names.split() for each in sorted(package.rglob(f"test_{name}.py"))]
     others = [(TESTS / each).as_posix() for each in common]
     return list(dict.fromkeys(own + others)) + [f"--deselect={(TESTS / each).as_posix()}" for each in DESELECTED]
 

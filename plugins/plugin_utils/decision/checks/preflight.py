@@ -83,7 +83,7 @@ def preflight(
 ) -> Preflight:
     """Return the results of all preflight checks.
 
-    None is cut short, so that all that fails is seen at once. `adding` is True before a join, False before a working
+    An API server must answer. None is cut short, so that all that fails is seen at once. `adding` is True before a join, False before a working
     machine is removed; `machine` is the one that joins or is removed, and is not evaluated. `fresh`: the step starts a
     machine of the wanted version, or leads to one. `step` is what the gates read.
     """
@@ -119,7 +119,6 @@ def preflight(
 def _health(context: Context, result: Preflight, excluding: set[str]) -> None:
     view = context.view
     found = [each for each in trouble.find_troubles(view, context.machines, excluding) if each.gates]
-    known = not any(each.check == trouble.WORKLOAD_REACHABLE for each in found)
     others = ", ".join(machine.name for machine in view.live if machine.name not in excluding)
     texts = {
         trouble.WORKLOAD_REACHABLE: f"the API answers on {view.workload.get('via')}",
@@ -138,8 +137,6 @@ def _health(context: Context, result: Preflight, excluding: set[str]) -> None:
             result.skip(name, "external etcd, not observed")
         elif name == trouble.CLOCK_SKEW and "clockSkewSeconds" not in view.workload:
             result.skip(name, "the observation gives no clock difference")
-        elif not known and name != trouble.WORKLOAD_REACHABLE:
-            result.checks.append(check(name, FAIL, "not known: no API server answers"))
         else:
             result.record(name, [each for each in found if each.check == name], text)
 

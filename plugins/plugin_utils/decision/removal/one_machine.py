@@ -124,7 +124,7 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
     leader = view.leader
     verdict = quorum.check_remove(view.members, identity, leader.id if leader else None)
     certificate = verdict.certificate(view.leader_title, _order(view, member, why))
-    if (member is not None or machine.bootstrap) and view.etcd.get("memberListAgrees") is not True:
+    if view.etcd.get("memberListAgrees") is not True:
         # Without a member in one list it may still be a voter in another.
         outcome = _refused(
             f"removing machine {machine.name} ({why}) is refused: etcd members don't all report the same list", waits

@@ -56,10 +56,8 @@ def _level(view: View, machines: Mapping[str, list[Object]], outdated: Collectio
 
 
 def _in_domain(view: View, candidates: Sequence[MachineView]) -> list[MachineView]:
-    known = view.failure_domains
-    if not known:
-        return list(candidates)
-    misplaced = [machine for machine in candidates if machine.failure_domain not in known]
+    # Where none is known, all are: the oldest goes.
+    misplaced = [machine for machine in candidates if machine.failure_domain not in view.failure_domains]
     if misplaced:
         domain = _oldest(misplaced).failure_domain
     else:

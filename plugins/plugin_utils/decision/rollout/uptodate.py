@@ -57,8 +57,8 @@ class Desired:
         self.init = _init_form(self.config.get("initConfiguration"))
         reference = ((spec.get("machineTemplate") or {}).get("spec") or {}).get("infrastructureRef") or {}
         self.template = str(reference.get("name") or "")
-        self.template_kind = str(reference.get("kind") or "")
-        self.template_group_kind = f"{self.template_kind}.{reference.get('apiGroup', '')}" if reference else ""
+        # Without a name nothing is compared with it.
+        self.template_group_kind = f"{reference.get('kind', '')}.{reference.get('apiGroup', '')}"
         rollout = spec.get("rollout") or {}
         self.after = parse_time(rollout.get("after"))
         days = (rollout.get("before") or {}).get("certificatesExpiryDays")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from builders import NOW, Builder, at, cluster, healthy
-from rules import external
+from rules import condition, external
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -263,6 +263,17 @@ def gated(status: str, polarity: str = "") -> Builder:
             }
         )
     return builder
+
+
+@pytest.mark.parametrize("gate", ["Ready", "Available", "NodeReady", ""])
+def test_a_gate_that_names_what_is_computed_here_is_not_waited_for_twice(gate: str) -> None:
+    """A summary can't wait for itself."""
+    builder = healthy(3)
+    builder.entry("m1")["machine"]["spec"]["readinessGates"] = [{"conditionType": gate}]
+    decision = decide(builder.build())
+    assert condition(decision, "Ready", "m1")["status"] == "True"
+    kinds = [each["type"] for each in decision["conditions"]["machines"]["m1"]]
+    assert len(kinds) == len(set(kinds)) and "" not in kinds
 
 
 @pytest.mark.parametrize(

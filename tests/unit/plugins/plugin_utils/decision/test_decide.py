@@ -10,7 +10,7 @@ from typing import Optional
 import pytest
 from builders import at, cluster, healthy
 from decisions import Change, changed, step
-from rules import seen
+from rules import external, seen
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -30,6 +30,9 @@ class TestOrder:
 
     def test_nothing_to_do(self) -> None:
         assert step(healthy(3)) == ("none", "UpToDate")
+        decision = decide(healthy(3).build())
+        assert [each["reason"] for each in decision["reasons"]] == ["UpToDate"]
+        assert decision["removedConditions"] == {}
 
     def test_a_cluster_without_its_control_plane_object_is_named(self) -> None:
         builder = cluster(3)
@@ -289,6 +292,13 @@ class TestJoin:
 
 
 class TestBeforeEverythingElse:
+    def test_etcd_on_the_machines_does_not_become_external(self) -> None:
+        """No quorum is asked for with an external etcd: a rollout to one would take all members away, and the data with them."""
+        builder = external(healthy(3)).wants(version="v1.21.0")
+        assert step(builder)[1] != "EtcdLeftBehind"
+        builder.snapshot["controlPlane"]["status"]["etcdClusterID"] = "00000000000000cc"
+        assert step(builder) == ("blocked", "EtcdLeftBehind")
+
     def test_a_begun_join_still_ends(self) -> None:
         builder = healthy(1, replicas=3).machine("m2", "Running", age=10)
         builder.spec["version"] = "v1.21.0"
@@ -313,6 +323,16 @@ class TestBeforeEverythingElse:
         ):
             builder.workload["initialized"] = False
             assert step(builder) == ("blocked", "KubeadmConfigNotFound")
+
+    def test_nor_does_the_status_remember_it(self) -> None:
+        """A machine has joined, and nothing else says that there is a control plane."""
+        builder = healthy(1)
+        for owner in ("cluster", "controlPlane"):
+            builder.snapshot[owner]["status"].pop("initialization")
+        for told in (False, None):
+            builder.workload["initialized"] = told
+            action, reason = step(builder)
+            assert action in ("wait", "blocked") and (reason == "KubeadmConfigNotFound") is (told is False)
 
 
 class TestThePriorityLadder:

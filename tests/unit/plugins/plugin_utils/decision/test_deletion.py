@@ -76,6 +76,14 @@ def test_workers_that_cannot_be_asked_for_block_it() -> None:
     assert step(builder.stored("RemoteConnectionProbe", "False", 61, "cluster")) == ("blocked", "WorkersUnknown")
 
 
+@pytest.mark.parametrize("state", ["Running", "Succeeded"])
+def test_a_machine_on_which_kubeadm_was_at_work_may_have_had_workers(state: str) -> None:
+    builder = cluster(3).machine("x", state).unreachable().deleting()
+    for owner in ("cluster", "controlPlane"):
+        builder.snapshot[owner]["status"].pop("initialization", None)
+    assert step(builder) == ("wait", "WorkersUnknown")
+
+
 def test_a_deletion_that_was_begun_goes_on_without_the_api() -> None:
     builder = healthy(3).unreachable().deleting().stored("Deleting", "True", 61, reason="WaitingForMachineDeletion")
     assert step(builder)[0] == "deleteMachines"
@@ -103,6 +111,7 @@ def test_the_infrastructure_stays_with_a_cluster_that_stays() -> None:
     builder = cluster(3)
     builder.snapshot["controlPlane"]["metadata"]["deletionTimestamp"] = "2026-01-31T11:59:00Z"
     assert step(builder) == ("none", "DeletionCompleted")
+    assert "What isn't its own" not in decide(builder.build())["reasons"][0]["message"]
 
 
 def test_it_works_when_the_control_planes_object_is_gone_already() -> None:
@@ -123,7 +132,8 @@ def test_a_cluster_that_keeps_its_own_objects_is_not_deleted(owner: str, reachab
     builder.snapshot[owner]["metadata"]["annotations"][IGNORE] = "true"
     decision = decide((builder if reachable else builder.unreachable()).build())
     assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "ObjectsInItself")
-    assert "in its own API" in decision["blockedOn"][0]["message"]
+    said = decision["blockedOn"][0]["message"]
+    assert "in its own API" in said and "marked there for deletion" in said
     assert "kubeadm.control_plane.move" in decision["blockedOn"][0]["fix"]
     told = {each["type"]: each for each in decision["conditions"]["controlPlane"]}["Deleting"]
     assert (told["status"], told["reason"]) == ("True", "ObjectsInItself") and "in its own API" in told["message"]

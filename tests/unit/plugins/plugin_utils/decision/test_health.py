@@ -353,6 +353,12 @@ class TestConnection:
         builder.snapshot["cluster"]["status"]["lastProbeSuccessTime"] = at(5000)
         assert decide(builder.build())["status"]["cluster"]["lastProbeSuccessTime"] == at(5000)
 
+    def test_a_nodes_too_unless_the_machine_goes(self) -> None:
+        builder = healthy(3).stored("NodeReady", "True", 9000, "m2", reason="Kept").unreachable()
+        builder.snapshot["cluster"]["status"]["lastProbeSuccessTime"] = at(10)
+        assert conditions(builder)["NodeReady"] == ("True", "Kept")
+        assert conditions(builder.deleting("m2"))["NodeReady"] == ("Unknown", "NodeDoesNotExist")
+
     def test_nothing_stored_is_unknown(self) -> None:
         assert conditions(healthy(3).unreachable())["SchedulerPodHealthy"] == ("Unknown", "InspectionFailed")
 
@@ -369,6 +375,14 @@ def test_text_from_a_host_stays_short_and_plain() -> None:
     )
     assert "\n" not in condition["message"]
     assert len(condition["message"]) < 200
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("", "Waiting for kubeadm"), ("Running", "kubeadm is at work"), ("Failed", "kubeadm failed")]
+)
+def test_a_bootstrap_that_has_not_succeeded_says_how_far_it_is(state: str, said: str) -> None:
+    machines = decide(healthy(2, replicas=3).machine("m3", state, age=20).build())["conditions"]["machines"]
+    assert [said in each["message"] for each in machines["m3"] if each["type"] == "BootstrapConfigReady"] == [True]
 
 
 def test_a_machine_that_only_boots_is_not_ready() -> None:

@@ -86,6 +86,12 @@ class TestDeletedAlone:
         assert "ownerReferences" in decision["blockedOn"][0]["fix"]
         assert decision["status"]["controlPlane"]["failureReason"] == "DeleteError"
 
+    def test_a_member_alone_is_shared_and_a_machine_that_carries_nothing_is_not(self) -> None:
+        builder = owned(owned(named(healthy(2)).machine("m3", ""), new()), PROD, "m3")
+        assert decide(marked(builder, "controlPlane").build())["target"]["machines"] == ["m1", "m2"]
+        builder.member("m3", address="10.0.0.3")
+        assert says(decide(builder.build())) == ("blocked", "MixedManagement")
+
     def test_all_of_its_own_go(self) -> None:
         decision = decide(marked(healthy(3), "controlPlane").build())
         assert decision["action"] == "deleteMachines" and decision["target"]["machines"] == ["m1", "m2", "m3"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from builders import Builder, healthy, member_id
 from decisions import Change, changed
-from rules import check, external, outdate, upgrade
+from rules import check, external, outdate, reasons, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -54,11 +54,30 @@ def test_what_was_looked_at_is_listed(name: str) -> None:
     assert check(decide(leaving().build()), name) is not None
 
 
+def test_hosts_are_asked_for_where_they_exist_already() -> None:
+    for builder in (joining(), leaving()):
+        assert check(decide(builder.build()), "HostsAvailable") == "skip"
+
+
+def test_a_removal_is_asked_for_who_stays_and_who_leads_and_a_join_is_not() -> None:
+    joins, leaves = ({each["check"] for each in decide(b.build())["preflight"]} for b in (joining(), leaving()))
+    assert leaves - joins == {"AnotherMachineHealthy", "LeadershipCandidate"}
+
+
 @pytest.mark.parametrize("facts", [MISSING, FALSE, UNKNOWN], ids=["missing", "False", "Unknown"])
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_row_5_components(component: str, facts: dict[str, Any]) -> None:
     for builder in (joining(), leaving()):
         assert failing(builder, lambda b: b.pod("m3", component, **facts)) == {"ControlPlaneComponentsHealthy"}
+
+
+def test_a_machine_that_works_stays() -> None:
+    builder = leaving()
+    for name in ("m2", "m3", "m4", "m5"):
+        builder.pod(name, "kube-scheduler")
+    decision = decide(builder.build())
+    assert check(decision, "AnotherMachineHealthy") == "fail"
+    assert "NoOtherHealthyMachine" in reasons(decision)
 
 
 @pytest.mark.parametrize("facts", [MISSING, FALSE, UNKNOWN], ids=["missing", "False", "Unknown"])
@@ -81,6 +100,12 @@ MEMBERS: list[tuple[str, Change]] = [
 def test_row_6_members(what: str, change: Change) -> None:
     for builder in (joining(), leaving()):
         assert "EtcdClusterHealthy" in failing(builder, change)
+
+
+def test_a_quorum_that_would_be_at_risk_is_listed() -> None:
+    for builder in (joining(), leaving()):
+        assert "EtcdQuorum" in failing(builder, lambda b: b.sick_member("m2").sick_member("m3"))
+        assert "QuorumAtRisk" in reasons(decide(builder.build()))
 
 
 def test_row_4_nodes() -> None:
@@ -123,6 +148,13 @@ def test_our_own_checks(name: str, change: Change) -> None:
         assert name in failing(builder, change)
 
 
+def test_a_clock_that_was_not_compared_is_skipped() -> None:
+    for builder in (joining(), leaving()):
+        assert check(decide(builder.build()), "ClockSkew") == "skip"
+        builder.workload["clockSkewSeconds"] = 0
+        assert check(decide(builder.build()), "ClockSkew") == "pass"
+
+
 def test_labels_taints_and_readiness_are_no_part_of_it() -> None:
     for builder in (joining(), leaving()):
         assert failing(builder, lambda b: b.workload["nodes"][2].update(labels={}, taints=[], ready="False")) == set()
@@ -149,9 +181,13 @@ def test_a_rollouts_removal_judges_all_others() -> None:
     assert failing(builder, lambda b: b.pod("m4", "kube-scheduler")) == {"ControlPlaneComponentsHealthy"}
 
 
+ETCD_CHECKS = ("EtcdQuorum", "EtcdVersionsAgree", "MemberListAgrees")
+
+
 def test_external_etcd() -> None:
     decision = decide(external(joining()).build())
-    assert [check(decision, name) for name in ("EtcdQuorum", "MemberListAgrees")] == ["skip", "skip"]
+    of_etcd = [each for each in decision["preflight"] if each["check"] in ETCD_CHECKS]
+    assert [(each["result"], each["message"]) for each in of_etcd] == [("skip", "external etcd")] * len(ETCD_CHECKS)
     assert check(decision, "EtcdClusterHealthy") in ("skip", "pass")
     assert failing(external(joining(), {"reachable": False}), lambda b: b) == {"EtcdClusterHealthy"}
     assert failing(external(healthy(4, replicas=2), {"reachable": False}), lambda b: b) == {"EtcdClusterHealthy"}

@@ -80,7 +80,8 @@ def test_a_person_is_asked_with_the_arithmetic_and_what_is_lost(state: str, gone
     said = decision["blockedOn"][0]
     assert "it has 2 voters and needs both" in said["message"] and member_id("m2") in said["message"]
     assert f"-e control_plane_consent={CONSENT}" in said["fix"]
-    assert decision["quorum"]["before"]["voters"] == 2 and decision["quorum"]["after"]["voters"] == 1
+    assert decision["quorum"]["before"] == {"voters": 2, "quorum": 2, "healthy": 0, "tolerance": 0}
+    assert decision["quorum"]["after"] == {"voters": 1, "quorum": 1, "healthy": 1, "tolerance": 0}
     assert {each["check"]: each["result"] for each in decision["preflight"]} == {
         "SecondVoterLost": "pass",
         "Consent": "fail",
@@ -108,6 +109,7 @@ def test_another_consent_is_none(consent: str) -> None:
 def test_one_look_proves_nothing() -> None:
     assert step(lost(seconds=20)) == ("wait", REASON)
     assert step(lost(seconds=20, consent=CONSENT)) == ("wait", REASON)
+    assert [step(lost(seconds=each))[0] for each in (59, 60)] == ["wait", "blocked"]
 
 
 def test_a_machine_that_runs_may_still_start_its_etcd() -> None:

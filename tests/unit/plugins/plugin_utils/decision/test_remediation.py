@@ -65,11 +65,13 @@ class TestCandidates:
         assert decision["target"]["memberID"] == member_id("m2")
         assert decision["remediation"] == {"machine": "m2", "timestamp": NOW, "retryCount": 0}
         assert decision["quorum"]["after"] == {"voters": 2, "healthy": 2, "quorum": 2, "tolerance": 0}
+        assert decision["quorum"]["whyThisOrder"].startswith("An unhealthy member goes before its replacement")
         owner = condition(decision, "OwnerRemediated", "m2")
         assert (owner["status"], owner["reason"]) == ("False", "MachineDeleting")
 
     def test_a_persons_annotation_is_enough(self) -> None:
-        assert victim(healthy(3).annotate(REMEDIATE_MACHINE, "", "m2")) == "m2"
+        decision = decide(healthy(3).annotate(REMEDIATE_MACHINE, "", "m2").build())
+        assert decision["target"]["machine"] == "m2" and "()" not in decision["reasons"][0]["message"]
         builder = healthy(3).annotate(REMEDIATE_MACHINE, "", "m2").stored("HealthCheckSucceeded", "True", 5, "m2")
         assert victim(builder) == "m2"
 

@@ -108,6 +108,11 @@ class TestFailedJoiner:
         builder = healthy(2, replicas=3).machine("m3", "Failed").member("x", unnamed=True, learner=True)
         assert decide(builder.build())["target"]["memberID"] == member_id("x")
 
+    def test_one_that_is_another_machines_by_its_address_does_not_belong_to_it(self) -> None:
+        builder = healthy(2, replicas=3).machine("m3", "Failed").machine("m4", "Failed")
+        decision = decide(builder.member("x", unnamed=True, learner=True, address="10.0.0.4").build())
+        assert (decision["target"]["machine"], decision["target"]["memberID"]) == ("m4", member_id("x"))
+
     def test_two_that_never_started_are_a_riddle_for_a_person(self) -> None:
         builder = (
             healthy(2, replicas=3)
@@ -182,6 +187,15 @@ class TestBegunRemoval:
     def test_its_member_is_checked_again(self) -> None:
         assert act(healthy(3).deleting("m3")) == ("remove", "m3")
         builder = healthy(3).deleting("m3").sick_member("m2").stored("EtcdClusterHealthy", "False", 61)
+        assert act(builder) == ("blocked", None)
+
+    @pytest.mark.parametrize("agrees", [None, False])
+    def test_views_that_differ_block_one_of_whose_bootstrap_nothing_is_recorded(self, agrees: Any) -> None:
+        """It has a Node, so kubeadm ran there: without a member in one list it may still be a voter in another."""
+        builder = healthy(3).without_member("m3").deleting("m3").stored("EtcdClusterHealthy", "False", 61)
+        del builder.entry("m3")["machine"]["status"]["bootstrap"]
+        assert act(builder) == ("remove", "m3")
+        builder.workload["etcd"]["memberListAgrees"] = agrees
         assert act(builder) == ("blocked", None)
 
     def test_nothing_joins_meanwhile(self) -> None:

@@ -10,7 +10,19 @@ from typing import Any, Optional
 
 import pytest
 from builders import NOW, Builder, at, cluster, healthy
-from rules import IN_PROGRESS, REMEDIATION_FOR, in_progress, outdate, reasons, replaces, says, surge, walk, walked
+from rules import (
+    IN_PROGRESS,
+    REMEDIATION_FOR,
+    condition,
+    in_progress,
+    outdate,
+    reasons,
+    replaces,
+    says,
+    surge,
+    walk,
+    walked,
+)
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -69,6 +81,14 @@ def test_another_machines_record_does_not_count() -> None:
     assert decide(builder.build())["remediation"]["retryCount"] == 0
 
 
+def test_a_topology_that_is_ahead_defers_it() -> None:
+    builder = healthy(3).marked("m2")
+    builder.snapshot["cluster"]["spec"]["topology"] = {"version": "v1.21.1"}
+    decision = decide(builder.build())
+    assert says(decision) == ("blocked", "RemediationDeferred")
+    assert condition(decision, "OwnerRemediated", "m2")["reason"] == "RemediationDeferred"
+
+
 def test_a_deferred_one_lets_scaling_go_on() -> None:
     builder = replaces(healthy(3, replicas=5).marked("m2"), "m2", 100).wants(remediation={"retryPeriodSeconds": 600})
     assert decide(builder.build())["action"] == "join"
@@ -96,6 +116,13 @@ class TestFailedBootstraps:
 
     def test_its_record_is_gone_on_with(self) -> None:
         assert walk(in_progress(self.failed({}, None), "m3")) == ["-m3", "+", "none"]
+
+    def test_a_removal_that_was_begun_is_not_counted_again(self) -> None:
+        """The run ended between the record and the deletion: the limits were asked then."""
+        builder = in_progress(self.failed({"maxRetry": 3}, (100, 3)), "m3", seconds=20, count=3)
+        decision = decide(builder.build())
+        assert says(decision) == ("remove", "BootstrapFailed")
+        assert decision["remediation"] == {"machine": "m3", "timestamp": at(20), "retryCount": 3}
 
 
 class TestRollouts:

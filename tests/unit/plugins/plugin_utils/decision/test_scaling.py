@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from builders import Builder, cluster, healthy
 from decisions import Change, changed
-from rules import DELETE_MACHINE, check, condition, external, lasting, reasons, says, victim, walk
+from rules import DELETE_MACHINE, check, condition, external, lasting, outdate, reasons, says, victim, walk
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -51,6 +51,14 @@ def test_external_etcd_may_have_even_numbers(there: int, wanted: int, expected: 
     assert (decision["target"] or {}).get("memberID") is None
 
 
+def test_a_join_that_was_begun_in_a_rollout_that_has_lost_a_machine_makes_up_for_it() -> None:
+    builder = outdate(healthy(2, replicas=3), "m1").machine("m3", "")
+    builder.snapshot["controlPlane"]["status"]["rollout"] = {"replicas": 3}
+    assert says(decide(builder.build())) == ("join", "ScalingUp")
+    builder.machine("m4")
+    assert says(decide(builder.build())) == ("join", "RollingOut")
+
+
 @pytest.mark.parametrize("wanted", [3, 1])
 def test_an_external_etcd_that_does_not_answer_stops_it(wanted: int) -> None:
     builder = external(healthy(2, replicas=wanted), {"reachable": False, "message": "timeout"})
@@ -63,6 +71,11 @@ def test_numbers_that_are_refused(wanted: int, there: Builder) -> None:
     decision = decide(there.wants(replicas=wanted).build())
     assert says(decision) == ("blocked", "ReplicasInvalid")
     assert decision["blockedOn"][0]["fix"]
+
+
+@pytest.mark.parametrize(("wanted", "why"), [(0, "not scaled to 0"), (-1, "a number above 0"), (2, "an even number")])
+def test_why_a_number_is_refused(wanted: int, why: str) -> None:
+    assert why in decide(healthy(3).wants(replicas=wanted).build())["blockedOn"][0]["message"]
 
 
 @pytest.mark.parametrize("wanted", [0, -1])

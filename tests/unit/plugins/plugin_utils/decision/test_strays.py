@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from builders import NOW, Builder, at, healthy, member_id
 from decisions import Change, changed
-from rules import condition, dead, external, lasting, reasons, says, seen, short, without_node
+from rules import check, condition, dead, external, lasting, reasons, says, seen, short, without_node
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
@@ -61,6 +61,17 @@ class TestSince:
         decision = decide(seen(healthy(3).member("a").member("z"), 600, "z").build())
         assert (decision["action"], decision["target"]["memberID"]) == ("removeMember", member_id("z"))
         assert decide(seen(healthy(3).member("a"), 600, "z").build())["action"] == "wait"
+
+    def test_what_holds_both_its_removal_and_the_next_step_is_told_once(self) -> None:
+        blocked_on = decide(healthy(3, replicas=5).member("a").build())["blockedOn"]
+        assert [each["reason"] for each in blocked_on].count("StrayMember") == 1
+
+    def test_a_remediations_arithmetic_is_shown_though_the_stray_is_told_first(self) -> None:
+        builder = healthy(3).member("a").marked("m2")
+        builder.workload["etcd"]["memberListAgrees"] = None
+        decision = decide(builder.build())
+        assert says(decision) == ("wait", "StrayMember") and check(decision, "EtcdQuorum") == "pass"
+        assert (decision["quorum"]["before"]["voters"], decision["quorum"]["after"]["voters"]) == (4, 3)
 
     def test_the_first_time_is_kept_and_what_is_gone_is_forgotten(self) -> None:
         status = decide(seen(healthy(3).member("a").member("b"), 40, "b", "gone").build())["status"]["controlPlane"]

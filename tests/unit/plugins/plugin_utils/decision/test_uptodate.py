@@ -33,12 +33,18 @@ def config(builder: Builder, name: str = "m2") -> Any:
     return builder.entry(name)["kubeadmConfig"]["spec"]
 
 
+def created(builder: Builder, name: str = "m2") -> Any:
+    return builder.entry(name)["machine"]["metadata"]["creationTimestamp"]
+
+
 CASES: list[tuple[str, list[str], Change]] = [
     ("nothing changed", [], lambda b: None),
     ("version", ["VersionDiffers"], lambda b: b.spec.update(version="v1.21.0")),
     ("rollout after passed", ["RolloutAfterExpired"], lambda b: b.spec.update(rollout={"after": at(60)})),
     ("rollout after to come", [], lambda b: b.spec.update(rollout={"after": at(-60)})),
+    ("rollout after this very second", [], lambda b: b.spec.update(rollout={"after": at(0)})),
     ("rollout after before the machine", [], lambda b: b.spec.update(rollout={"after": at(7200)})),
+    ("rollout after the machine's own second", [], lambda b: b.spec.update(rollout={"after": created(b)})),
     (
         "argument",
         ["KubeadmConfigDiffers"],
@@ -275,10 +281,13 @@ def test_days_beyond_the_certificates_validity_replace_nothing(validity: Any, ad
     builder = healthy(3)
     builder.spec["rollout"] = {"before": {"certificatesExpiryDays": validity or 365}}
     spec(builder)["clusterConfiguration"]["certificateValidityPeriodDays"] = validity
-    config(builder)["clusterConfiguration"]["certificateValidityPeriodDays"] = validity
+    for name in ("m1", "m2", "m3"):
+        config(builder, name)["clusterConfiguration"]["certificateValidityPeriodDays"] = validity
     builder.node("m2", age=300 * DAY if adopted else 0)
-    builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-9 * DAY)}
-    assert reasons(builder) == []
+    for ends, told in ((9, True), (validity or 365, False)):
+        builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-ends * DAY)}
+        assert reasons(builder) == []
+        assert ("CertificatesShortLived" in [each["reason"] for each in decide(builder.build())["reasons"]]) is told
 
 
 def test_certificates_that_no_rollout_helps_are_told() -> None:
@@ -301,6 +310,37 @@ def test_the_first_machine_is_compared_as_join_and_then_as_init() -> None:
     builder = healthy(3)
     spec(builder)["joinConfiguration"]["nodeRegistration"] = {"name": "other"}
     assert reasons(builder, "m1") == []
+
+
+@pytest.mark.parametrize(("port", "expected"), [(7443, []), (8443, ["KubeadmConfigDiffers"])])
+def test_the_first_machines_api_server_listens_as_a_joining_ones(port: int, expected: list[str]) -> None:
+    """The same setting: below controlPlane where a machine joins, and not where it is the first."""
+    builder = healthy(3)
+    spec(builder)["joinConfiguration"]["controlPlane"] = {"localAPIEndpoint": {"bindPort": 7443}}
+    config(builder, "m1")["initConfiguration"]["localAPIEndpoint"] = {"bindPort": port}
+    assert reasons(builder, "m1") == expected
+
+
+@pytest.mark.parametrize("added", ["spec", "machine"])
+def test_a_config_that_holds_nothing_but_how_a_machine_joins(added: str) -> None:
+    builder = healthy(3)
+    for document in (spec(builder), config(builder)):
+        document.pop("clusterConfiguration")
+    assert reasons(builder) == []
+    (spec if added == "spec" else config)(builder)["preKubeadmCommands"] = ["true"]
+    assert reasons(builder) == ["KubeadmConfigDiffers"]
+
+
+@pytest.mark.parametrize(("name", "section"), [("m1", "initConfiguration"), ("m2", "joinConfiguration")])
+def test_a_spec_without_the_section_that_a_machine_was_made_from(name: str, section: str) -> None:
+    builder = healthy(3)
+    for each in ("initConfiguration", "joinConfiguration"):
+        spec(builder).pop(each)
+        config(builder, name).pop(each, None)
+    config(builder, name)[section] = {"nodeRegistration": {"kubeletExtraArgs": flags("v")}}
+    if name == "m2":
+        config(builder, name)[section]["controlPlane"] = {}
+    assert reasons(builder, name) == ["KubeadmConfigDiffers"]
 
 
 def test_paths_are_named_and_values_never() -> None:

@@ -92,6 +92,15 @@ def test_where_every_member_looks_well_one_view_is_enough() -> None:
     assert victim(healthy(3).marked("m2").pod("m2", "kube-scheduler")) == "m2"
 
 
+@pytest.mark.parametrize(("agrees", "action"), [(False, "blocked"), (None, "wait")])
+def test_lists_that_were_not_compared_are_waited_for_and_lists_that_differ_are_not(agrees: Any, action: str) -> None:
+    builder = healthy(3).marked("m2")
+    builder.workload["etcd"]["memberListAgrees"] = agrees
+    decision = decide(builder.build())
+    told = [each for each in decision["reasons"] if each["reason"] == "ViewsDisagree"]
+    assert (decision["action"], len(told)) == (action, 2)
+
+
 def test_where_one_other_is_left_there_is_no_second_view_to_ask_for() -> None:
     assert victim(lasting(healthy(2, replicas=3).marked("m2").member("m2", learner=True))) == "m2"
     assert victim(lasting(healthy(3).marked("m2").member("m2", learner=True))) is None

@@ -147,6 +147,7 @@ def test_a_playbook_started_by_a_playbook_is_a_run_of_its_own(ansible_playbook):
 
 def test_without_ansible_the_process_itself(sleeper):
     assert identity.find_run_process(sleeper.pid) == identity.identify(sleeper.pid)
+    assert identity.describe_command(sleeper.pid) == "sleep"
 
 
 def test_the_command_shows_playbooks_and_no_values(ansible_playbook):

@@ -63,6 +63,7 @@ def test_a_whole_kind_answers_everything_about_it(namespace: t.Optional[str]) ->
     assert names(view.list(MACHINE, "default", None)) == ["a", "b"]
     assert view.knows(MACHINE, "default", "c") and view.get(MACHINE, "default", "c") is None
     assert view.knows(MACHINE, "other", "c") is (namespace is None)
+    assert view.list(MACHINE, "other", None) == ([] if namespace is None else None)
 
 
 def test_what_this_store_wrote_is_in_the_lists_that_follow() -> None:

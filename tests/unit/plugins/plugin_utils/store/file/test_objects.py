@@ -70,6 +70,15 @@ def test_update_that_changes_nothing_writes_nothing(store, tmp_path):
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
+def test_the_format_file_is_written_once(store, tmp_path):
+    store.create(machine("m-1"))
+    path = tmp_path / "store/store.yaml"
+    path.write_text(f"# The clusters of Berlin.\n{path.read_text()}")
+    before = path.read_text()
+    store.create(machine("m-2"))
+    assert path.read_text() == before
+
+
 def test_update_of_an_old_version_is_a_conflict(store):
     created = store.create(machine())
     store.update({**created, "status": {"phase": "Running"}})

@@ -142,6 +142,37 @@ def test_a_run_that_stood_still_while_taking_never_gets_a_used_number(store, fol
     assert sorted(name for name in os.listdir(folder) if "counter" not in name) == ["2.json"]
 
 
+# Stopped when it has seen that it holds the lock, before it has the store's own lock.
+STOPPED_WHILE_RAISING = """
+import os, signal, sys
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
+lease = lock.acquire(sys.argv[1], "default", "prod", lock.this_holder(process.identify(os.getpid())))
+stops = [signal.SIGSTOP]
+def hook(event, arguments):
+    if event == "fcntl.flock" and stops:
+        os.kill(os.getpid(), stops.pop())
+sys.addaudithook(hook)
+try:
+    lock.raise_fencing(lease, 41)
+except lock.LockError as error:
+    print(type(error).__name__, error, flush=True)
+"""
+
+
+def test_a_run_that_stood_still_while_raising_its_number_has_lost(store, folder, python, sleepers):
+    run = python.start(STOPPED_WHILE_RAISING, store)
+    os.waitid(os.P_PID, run.pid, os.WSTOPPED)
+    in_files.release(in_files.Lease(store, "default", "prod", 1, ""))
+    other = sleepers()
+    lease = in_files.acquire(store, "default", "prod", as_run(other))
+    run.send_signal(signal.SIGCONT)
+    said, failed = run.communicate(timeout=30)
+    assert said.startswith("LostLock ") and f"process {other.pid}" in said, failed
+    in_files.check(lease)
+    assert [name for name in os.listdir(folder) if name.endswith(".json")] == ["2.json"]
+
+
 def test_racing_for_a_dead_runs_lock(store, python, tmp_path):
     script = """
 import os, sys
