@@ -59,7 +59,7 @@ AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
         {
             f"plugin_utils/store/{file}.py": tests
             for file, tests in {
-                "file/disk": "disk",
+                "file/disk": "disk concurrency",
                 "file/store": "objects",
                 "journal": "journal",
                 "kubernetes/applied": "applied",

@@ -145,7 +145,7 @@ def test_a_run_that_stood_still_while_taking_never_gets_a_used_number(store, fol
 # Stopped when it has seen that it holds the lock, before it has the store's own lock.
 STOPPED_WHILE_RAISING = """
 import os, signal, sys
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 lease = lock.acquire(sys.argv[1], "default", "prod", lock.this_holder(process.identify(os.getpid())))
 stops = [signal.SIGSTOP]
@@ -163,13 +163,13 @@ except lock.LockError as error:
 def test_a_run_that_stood_still_while_raising_its_number_has_lost(store, folder, python, sleepers):
     run = python.start(STOPPED_WHILE_RAISING, store)
     os.waitid(os.P_PID, run.pid, os.WSTOPPED)
-    in_files.release(in_files.Lease(store, "default", "prod", 1, ""))
+    file_lock.release(file_lock.Lease(store, "default", "prod", 1, ""))
     other = sleepers()
-    lease = in_files.acquire(store, "default", "prod", as_run(other))
+    lease = file_lock.acquire(store, "default", "prod", as_run(other))
     run.send_signal(signal.SIGCONT)
     said, failed = run.communicate(timeout=30)
     assert said.startswith("LostLock ") and f"process {other.pid}" in said, failed
-    in_files.check(lease)
+    file_lock.check(lease)
     assert [name for name in os.listdir(folder) if name.endswith(".json")] == ["2.json"]
 
 
