@@ -120,7 +120,6 @@ WRONG: dict[str, tuple[str, tuple[str, ...]]] = {
 ROLES = {"control_plane_more_providers": dict.fromkeys(("AcmeCluster", "AcmeMachineTemplate"), "acme.machines.none")}
 
 
-# That plan and check mode say what a run does is shown elsewhere.
 @pytest.mark.parametrize("told", [("check_hosts",), ("reconcile",)], ids=" ".join)
 def test_what_would_stop_a_run_is_said_before_anything_is_written(workspace: Workspace, told: tuple[str, ...]) -> None:
     """None of these has a plan that comes to its end; nobody has to make half a cluster to learn that."""
