@@ -163,13 +163,13 @@ except lock.LockError as error:
 def test_a_run_that_stood_still_while_raising_its_number_has_lost(store, folder, python, sleepers):
     run = python.start(STOPPED_WHILE_RAISING, store)
     os.waitid(os.P_PID, run.pid, os.WSTOPPED)
-    in_files.release(in_files.Lease(store, "default", "prod", 1, ""))
+    file_lock.release(file_lock.Lease(store, "default", "prod", 1, ""))
     other = sleepers()
-    lease = in_files.acquire(store, "default", "prod", as_run(other))
+    lease = file_lock.acquire(store, "default", "prod", as_run(other))
     run.send_signal(signal.SIGCONT)
     said, failed = run.communicate(timeout=30)
     assert said.startswith("LostLock ") and f"process {other.pid}" in said, failed
-    in_files.check(lease)
+    file_lock.check(lease)
     assert [name for name in os.listdir(folder) if name.endswith(".json")] == ["2.json"]
 
 
