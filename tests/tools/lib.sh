@@ -168,11 +168,8 @@ run_pytest() {
   shift
   begin="$(date +%s.%N)"
   report="$RESULTS/$(printf '%s' "$name" | tr -c 'a-zA-Z0-9.' '-').xml"
-  (
-    cd "$INSTALLED"
-    export PYTHONPATH="$UNDER_TEST:$INSTALLED/tests/start" ANSIBLE_CONFIG="$INSTALLED/tests/start/ansible.cfg"
-    "${bound[@]}" python -m pytest --quiet --junitxml="$report" "$@" </dev/null
-  ) || status=$?
+  (cd "$INSTALLED" && "${bound[@]}" env PYTHONPATH="$UNDER_TEST:$INSTALLED/tests/start" ANSIBLE_CONFIG="$INSTALLED/tests/start/ansible.cfg" \
+    python -m pytest --quiet --junitxml="$report" "$@" </dev/null) || status=$?
   python "$REPO/tests/tools/summary.py" --junit "$report" --name "$name" --seconds "$(seconds_since "$begin")" \
     --status "$status" >>"$RESULTS/steps.tsv"
   return "$status"

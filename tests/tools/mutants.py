@@ -59,7 +59,7 @@ AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
         {
             f"plugin_utils/store/{file}.py": tests
             for file, tests in {
-                "file/disk": "disk",
+                "file/disk": "disk concurrency",
                 "file/store": "objects",
                 "journal": "journal",
                 "kubernetes/applied": "applied",
@@ -70,7 +70,7 @@ AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "lock": (
         {
-            "plugin_utils/processes/identity.py": "process",
+            "plugin_utils/processes/identity.py": "identity",
             **{
                 f"plugin_utils/store/lock/{file}.py": tests
                 for file, tests in {
@@ -191,7 +191,11 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
 def tests_of(file: str, names: str, common: list[str]) -> list[str]:
     """Return the tests that a file's mutants meet, its own first."""
     package = TESTS.joinpath(*Path(file).parts[:2])
-    own = [each.as_posix() for name in names.split() for each in sorted(package.rglob(f"test_{name}.py"))]
+    found = {name: sorted(package.rglob(f"test_{name}.py")) for name in names.split()}
+    missing = [name for name, paths in found.items() if not paths]
+    if missing:
+        sys.exit(f"{file}: no test_{missing[0]}.py in {package}")
+    own = [each.as_posix() for paths in found.values() for each in paths]
     others = [(TESTS / each).as_posix() for each in common]
     return list(dict.fromkeys(own + others)) + [f"--deselect={(TESTS / each).as_posix()}" for each in DESELECTED]
 

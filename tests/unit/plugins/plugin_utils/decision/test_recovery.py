@@ -240,6 +240,12 @@ def test_what_was_begun_is_gone_on_with_before_anything_else_and_without_asking(
     }
 
 
+def test_what_was_begun_is_gone_on_with_on_the_machine_that_told_of_it() -> None:
+    builder = healthy(2, replicas=3)
+    builder.workload.update(via="m2", recovery={"state": "Running", "memberID": member_id("m1"), "lost": "m1"})
+    assert decide(builder.build())["target"]["machine"] == "m2"
+
+
 def test_a_record_that_can_not_be_read_is_said_with_what_to_look_at(tmp_path: Path) -> None:
     """Nothing names the member that it was about: to go on with it would fail in every run, and not say why."""
     builder = healthy(3)

@@ -121,6 +121,7 @@ def test_failure_domains(what: str, domains: str, places: list[str], old: str, c
 def test_the_domain_is_told_where_there_is_one(domains: str) -> None:
     told = decide(placed(domains, list("abbba") if domains else [""] * 5).build())["quorum"]["whyThisOrder"]
     assert ("in failure domain" in told, "in failure domain b" in told) == (bool(domains), bool(domains))
+    assert "not up to date" not in told, "that is why a rollout removes it"
 
 
 def test_a_domain_that_takes_no_control_planes_any_more_is_gone() -> None:

@@ -29,7 +29,7 @@ GIVEN = {
     "readinessGates": {"Agent": {"conditionType": "Agent", "polarity": "Negative"}},
 }
 FIELDS = {
-    "f:metadata": {"f:labels": {"f:team": {}}, "f:annotations": {"f:cost": {}}},
+    "f:metadata": {"f:labels": {".": {}, "f:team": {}}, "f:annotations": {".": {}, "f:cost": {}}},
     "f:spec": {
         "f:deletion": {"f:nodeDrainTimeoutSeconds": {}},
         "f:minReadySeconds": {},

@@ -145,7 +145,7 @@ def test_a_run_that_stood_still_while_taking_never_gets_a_used_number(store, fol
 # Stopped when it has seen that it holds the lock, before it has the store's own lock.
 STOPPED_WHILE_RAISING = """
 import os, signal, sys
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 lease = lock.acquire(sys.argv[1], "default", "prod", lock.this_holder(process.identify(os.getpid())))
 stops = [signal.SIGSTOP]
