@@ -10,7 +10,7 @@ import typing as t
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.providers.contract import is_provisioned, machine_for_provider
-from ..plugin_utils.records import machine_objects as machine_objects
+from ..plugin_utils.records import machine_objects
 from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
 
 

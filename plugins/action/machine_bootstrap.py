@@ -5,24 +5,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import typing as t
 
 from ..module_utils.common import settings
 from ..module_utils.common.redact import redact
 from ..module_utils.common.values import format_time, now_rfc3339, parse_time
-from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction, Waiting
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, MachineCaller
 from ..plugin_utils.move import export
-from ..plugin_utils.objects import advice
+from ..plugin_utils.objects import advice, etcd_member
 from ..plugin_utils.objects.bootstrap_data import init_data, join_data
 from ..plugin_utils.observe import external_etcd_preflight
 from ..plugin_utils.pki.certificates import ca_cert_hash
 from ..plugin_utils.pki.secrets import read_certificates
 from ..plugin_utils.providers.contract import first_address
 from ..plugin_utils.reconcile import join_tokens
-from ..plugin_utils.records import machine_objects as machine_objects
+from ..plugin_utils.reconcile.learner_join import LearnerJoin
+from ..plugin_utils.records import machine_objects
 from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
 
@@ -36,6 +38,7 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str", "required": True},
         "fencing": {"type": "int", "required": True},
+        "learner": {"type": "bool", "default": False},
         "wait": {"type": "bool", "default": True},
         "timeout": {"type": "int", "default": 900},
     }
@@ -57,12 +60,15 @@ class ActionModule(ControlPlaneAction):
         known = machine.get("status", {}).get("bootstrap", {})
         self._ends_at = str(known.get("endsAt") or "")
         caller = self.machine_caller(arguments, objects)
+        learner = self._learner(arguments, objects, caller, str(known.get("learnerPeerURL") or ""))
         self._call: dict[str, t.Any] = {"step": f"bootstrap-{self._name}", "fencing": arguments["fencing"]}
         answer = self._reach(objects, caller, arguments, dict(self._call, wait=0))
         if answer.result.get("state") in ("", None, "Absent"):
             if known.get("state") == "Running":
                 # A run was killed between noting the start and starting. What was checked then may not hold any more:
-                # the next pass decides anew whether the machine may be started.
+                # the next pass decides anew whether the machine may be started, with etcd as it was before that start.
+                if learner is not None:
+                    learner.take_back()
                 self._record(objects, "", "")
                 return {"changed": False, "state": "Absent"}
             self.check_lock(arguments)
@@ -73,10 +79,16 @@ class ActionModule(ControlPlaneAction):
             data, joins = self._data(objects, caller, machine)
             machine_objects.note_start(objects, self._name)
             limit = max(settings.BOOTSTRAP_BOUND, 2 * arguments["timeout"])
-            self._record(objects, "Running", "kubeadm is at work", limit)
+            peer_url = self._peer_url(objects) if arguments["learner"] and data["kind"] == "join" else ""
+            self._record(objects, "Running", "kubeadm is at work", limit, peer_url)
             # A join can take the quorum away, and with it the API that this machine is noted in. Not before it is noted that it was
             # started: from a copy that says otherwise it would be removed as one that carries nothing.
             export.keep_copy(self, arguments)
+            learner = self._learner(arguments, objects, caller, peer_url)
+            if learner is not None:
+                members = learner.add()
+                node = etcd_member.node_name(objects.kubeadm_configs[self._name], self._name)
+                data = etcd_member.with_member_named(data, node, members)
             answer = self._reach(
                 objects,
                 caller,
@@ -89,9 +101,13 @@ class ActionModule(ControlPlaneAction):
                     wait=0 if not arguments["wait"] else settings.WAITING_CALL_SECONDS,
                 ),
             )
+            if learner is not None and answer.failed and not answer.result.get("state"):
+                # The machine refused, and nothing was started there: etcd is as it was again. Where that fails the member goes with the machine.
+                with contextlib.suppress(ControlPlaneFailure):
+                    learner.take_back()
         if not arguments["wait"] and not answer.failed:
             return {"changed": True, "state": answer.result.get("state")}
-        return self._finish(objects, caller, arguments, answer)
+        return self._finish(objects, caller, arguments, answer, learner)
 
     def _reach(
         self, objects: ClusterObjects, caller: MachineCaller, arguments: dict[str, t.Any], call: dict[str, t.Any]
@@ -109,7 +125,12 @@ class ActionModule(ControlPlaneAction):
                 )
 
     def _finish(
-        self, objects: ClusterObjects, caller: MachineCaller, arguments: dict[str, t.Any], answer: Answer
+        self,
+        objects: ClusterObjects,
+        caller: MachineCaller,
+        arguments: dict[str, t.Any],
+        answer: Answer,
+        learner: t.Optional[LearnerJoin],
     ) -> dict[str, t.Any]:
         if answer.result.get("state") == "Running":
             # kubeadm takes its time: what those that joined before have left is done meanwhile. This one's own token is the next's turn.
@@ -123,7 +144,12 @@ class ActionModule(ControlPlaneAction):
                     f"Nothing else was done. On the machine, journalctl -u kubelet and crictl ps -a tell what it waits for. Run reconcile again to "
                     f"wait for it further. {self._ways_out()}"
                 )
-            answer = self._reach(objects, caller, arguments, dict(self._call, wait=settings.WAITING_CALL_SECONDS))
+            # The machine's API server needs the vote of its own etcd: that is waited for, not kubeadm's end.
+            unpromoted = learner is not None and learner.promote(settings.WAITING_CALL_SECONDS) != ""
+            seconds = 0 if unpromoted else settings.WAITING_CALL_SECONDS
+            answer = self._reach(objects, caller, arguments, dict(self._call, wait=seconds))
+        if answer.result.get("state") == "Succeeded" and learner is not None:
+            self._require_vote(objects, arguments, waiting, learner)
         state = str(answer.result.get("state") or "Failed")
         if state == "Succeeded":
             self._record(objects, state, "")
@@ -136,7 +162,34 @@ class ActionModule(ControlPlaneAction):
             output=redact(str(answer.result.get("output", ""))),
         )
 
-    def _record(self, objects: ClusterObjects, state: str, message: str, limit: int = 0) -> None:
+    def _require_vote(
+        self, objects: ClusterObjects, arguments: dict[str, t.Any], waiting: Waiting, learner: LearnerJoin
+    ) -> None:
+        while why := learner.promote(settings.WAITING_CALL_SECONDS):
+            if not waiting.again(f"machine {self._name}: kubeadm has joined it, and its etcd member does not vote yet"):
+                raise ControlPlaneFailure(
+                    f"kubeadm has joined machine {self._name}, and its etcd member was not promoted from a learner to a voter within "
+                    f"{arguments['timeout']} s: {why} Everything else works as before. Run reconcile again: it goes on where this run stopped. "
+                    f"{self._ways_out()}"
+                )
+
+    def _learner(
+        self, arguments: dict[str, t.Any], objects: ClusterObjects, caller: MachineCaller, peer_url: str
+    ) -> t.Optional[LearnerJoin]:
+        return LearnerJoin(self, arguments, objects, caller, peer_url) if peer_url else None
+
+    def _peer_url(self, objects: ClusterObjects) -> str:
+        config, address = (
+            objects.kubeadm_configs[self._name],
+            first_address(objects.infrastructure_machines.get(self._name)),
+        )
+        found = etcd_member.peer_url(config, self._name, address)
+        if not found:
+            text = "the address that its etcd will have is not known beforehand, so kubeadm adds its member itself, as a voter"
+            self.progress(objects.name, f"machine {self._name}: {text}")
+        return found
+
+    def _record(self, objects: ClusterObjects, state: str, message: str, limit: int = 0, peer_url: str = "") -> None:
         now = now_rfc3339()
         if limit:
             self._ends_at = format_time((parse_time(now) or 0) + limit + START_SECONDS)
@@ -146,7 +199,11 @@ class ActionModule(ControlPlaneAction):
             bootstrap.update(state=state, message=message)
             if limit:
                 bootstrap.update(startedAt=now, endsAt=self._ends_at)
-            elif not state:
+                if peer_url:
+                    bootstrap["learnerPeerURL"] = peer_url
+                return
+            bootstrap.pop("learnerPeerURL", None)
+            if not state:
                 # What was noted never came to be: the next start has a time of its own.
                 for key in ("startedAt", "endsAt"):
                     bootstrap.pop(key, None)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_member
-short_description: Remove an etcd member or promote a learner without losing quorum
+short_description: Add a learner to etcd, promote it, or remove a member without losing quorum
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Removes one member, by its ID or by its name, or makes a learner vote. Run it on a control plane node that stays.
+  - Removes one member, by its ID or by its name, adds a learner, or makes a learner vote. Run it on a control plane node that stays.
   - In the same call, every member is asked for its own member list, its status, its alarms and a linearizable read. The
     member is removed only if those that answered agree, at least two of them, and a majority of the members that remain
     is proven healthy. What is unknown counts as unhealthy. The last voter is never removed.
@@ -22,12 +22,14 @@ description:
     Afterwards the module waits until no member that answers lists it any more.
   - A learner is promoted only if etcd has its quorum now and would still have it if the new voter failed (from one voter to two, if the learner is proven to
     work), and once its log has 90% of the leader's. Otherwise it says how far the learner is.
+  - A learner is added, by its peer URL, only if etcd has its quorum, no other change is unfinished, and every voter runs etcd 3.4 or newer. It has no vote,
+    so that its addition can't cost the quorum. C(kubeadm join) of Kubernetes 1.19 or newer finds it by that URL and adds no member of its own.
   - What it refuses it explains with the figures. There is no option to force it.
 options:
   state:
-    description: Whether the member is to be gone, or to vote. V(promoted) was added in 0.4.0.
+    description: Whether the member is to be gone, to be there as a learner, or to vote. V(promoted) was added in 0.4.0, V(learner) in 0.10.0.
     type: str
-    choices: [absent, promoted]
+    choices: [absent, learner, promoted]
     default: absent
   member_id:
     description:
@@ -39,11 +41,17 @@ options:
       - The member's name, which kubeadm sets to the Node's. Two members of one name are refused.
       - With O(member_id) also given, both must fit.
     type: str
+  peer_url:
+    description:
+      - The member's peer URL. With O(state=learner) it is the only way to say which; with O(state=promoted) one of three.
+      - kubeadm's are C(https://ADDRESS:2380), with the machine's C(localAPIEndpoint.advertiseAddress).
+    type: str
+    version_added: 0.10.0
   cluster_id:
     description: The ID of the etcd cluster that is meant. Another cluster is refused.
     type: str
   wait:
-    description: With O(state=promoted), for how many seconds at most it is waited until the learner has caught up.
+    description: With O(state=promoted), for how many seconds at most it is waited until the learner has started and caught up.
     type: int
     default: 0
     version_added: 0.4.0
@@ -79,6 +87,12 @@ EXAMPLES = r"""
     state: absent
   become: true
 
+- name: Add the member of a machine that is to join, before kubeadm does
+  kubeadm.control_plane.etcd_member:
+    peer_url: https://192.0.2.13:2380
+    state: learner
+  become: true
+
 - name: Finish a join that was cut off before its learner was promoted
   kubeadm.control_plane.etcd_member:
     name: prod-control-plane-3
@@ -98,8 +112,8 @@ reason:
   type: str
   sample: QuorumAtRisk
 member:
-  description: The member that was removed or promoted.
-  returned: changed
+  description: The member that was removed, added or promoted.
+  returned: changed, and with O(state=learner) also where it was there already; not where a learner would be added in check mode
   type: dict
 quorum:
   description: Voters, healthy voters, quorum and tolerance, before and after.
@@ -158,6 +172,7 @@ import typing as t
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.quorum import Verdict
 from ..module_utils.etcd import arguments as etcd_arguments
+from ..module_utils.etcd.addition import Addition, add_learner
 from ..module_utils.etcd.membership import MembershipError, Removal, remove_member
 from ..module_utils.etcd.promotion import Promotion, promote_member
 from ..module_utils.etcd.types import from_hex
@@ -169,16 +184,21 @@ def main() -> None:
     """Run the module."""
     module = NodeModule(
         argument_spec={
-            "state": {"type": "str", "choices": ["absent", "promoted"], "default": "absent"},
+            "state": {"type": "str", "choices": ["absent", "learner", "promoted"], "default": "absent"},
             "member_id": {"type": "str"},
             "name": {"type": "str"},
+            "peer_url": {"type": "str"},
             "cluster_id": {"type": "str"},
             "wait": {"type": "int", "default": 0},
             **etcd_arguments.ETCD,
             **arguments.MACHINE,
             **arguments.FENCING,
         },
-        required_one_of=[("member_id", "name")],
+        required_one_of=[("member_id", "name", "peer_url")],
+        required_if=[
+            ("state", "learner", ["peer_url"]),
+            ("state", "absent", ["member_id", "name"], True),
+        ],
         supports_check_mode=True,
     )
     params = module.params
@@ -188,18 +208,25 @@ def main() -> None:
 
     try:
         still_allowed()
-        call: dict[str, t.Any] = {
+        which: dict[str, t.Any] = {
             "member_id": from_hex(params["member_id"]) if params["member_id"] else None,
             "name": params["name"],
+        }
+        call: dict[str, t.Any] = {
             "cluster_id": from_hex(params["cluster_id"]) if params["cluster_id"] else None,
             "check": module.check_mode,
             "before_change": still_allowed,
         }
         cluster = etcd_arguments.cluster(params)
-        if params["state"] == "promoted":
-            done = promoted(promote_member(cluster, wait=float(params["wait"]), **call))
+        if params["state"] == "learner":
+            if any(which.values()):
+                raise ValueError("a learner that is to be added has neither name nor ID yet: give its peer_url alone.")
+            done = added(add_learner(cluster, params["peer_url"], **call))
+        elif params["state"] == "promoted":
+            wait = float(params["wait"])
+            done = promoted(promote_member(cluster, peer_url=params["peer_url"], wait=wait, **which, **call))
         else:
-            removal = remove_member(cluster, **call)
+            removal = remove_member(cluster, **which, **call)
             for warning in removal.warnings:
                 module.warn(warning)
             done = result(removal)
@@ -231,6 +258,21 @@ def result(removal: Removal) -> dict[str, t.Any]:
             "before": {"members": before},
             "after": {"members": [text for text in before if text != gone]},
         }
+    return document
+
+
+def added(addition: Addition) -> dict[str, t.Any]:
+    """Return an addition as the module's result."""
+    shown = addition.after or addition.before
+    document: dict[str, t.Any] = {"changed": addition.changed, "msg": addition.message, "etcd": shown.document()}
+    if addition.verdict is not None:
+        document["quorum"] = quorum(addition.verdict)
+    if addition.member is not None:
+        document["member"] = addition.member.document()
+    if addition.changed:
+        before = [f"{member.hex_id} {member.name}" for member in addition.before.members]
+        new = addition.member.hex_id if addition.member is not None else "(new)"
+        document["diff"] = {"before": {"members": before}, "after": {"members": [*before, f"{new} (learner)"]}}
     return document
 
 

@@ -28,6 +28,15 @@ options:
     description: The number of this run's lock, as M(kubeadm.control_plane.run) returns it. The machine refuses a smaller one than it has seen.
     type: int
     required: true
+  learner:
+    description:
+      - Whether the etcd member of a machine that joins is added as a learner before kubeadm is started, and promoted as soon as it has caught up. kubeadm of
+        Kubernetes 1.19 or newer takes the member that is there; etcd has learners since 3.4 (docs/decisions/104-member-joins-as-learner.md).
+      - It counts for the call that starts the bootstrap. Where it is not known beforehand which address the machine's etcd will have, kubeadm adds the
+        member.
+    type: bool
+    default: false
+    version_added: 0.10.0
   wait:
     description: Whether the end of the bootstrap is waited for.
     type: bool

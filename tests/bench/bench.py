@@ -228,13 +228,13 @@ def mean(seconds: t.Mapping[str, float], beginning: str) -> float:
 
 def longest_in_a_step(watched: Object) -> float:
     """The most seconds without an answering endpoint in any one step."""
-    return max((step["endpoint"]["total_gap_seconds"] for step in watched["steps"] if not step["exempt"]), default=0.0)
+    return max((step["endpoint"]["total_gap_seconds"] for step in watched["steps"]), default=0.0)
 
 
 def brief(step: Object) -> Object:
     """What the watcher saw in a step, in short."""
     return {
-        **{key: step[key] for key in ("action", "seconds", "exempt")},
+        **{key: step[key] for key in ("action", "seconds")},
         "without_quorum_seconds": step["quorum"]["total_gap_seconds"],
         "without_an_endpoint_seconds": step["endpoint"]["total_gap_seconds"],
         "failed_calls_of_the_endpoint": step["endpoint"]["failed"],

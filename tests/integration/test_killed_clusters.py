@@ -32,6 +32,7 @@ def whole(workspace: AcmeWorkspace, count: int) -> list[str]:
     world, cloud = workspace.world(), workspace.cloud()
     assert world["violations"] == []
     assert len(names) == count and orphans(workspace, "AcmeMachine") == []
+    assert not any(each.get("learner") for each in world["members"])
     assert (
         sorted(cloud["machines"])
         == sorted(each["name"] for each in world["members"])
@@ -92,7 +93,9 @@ def test_a_machine_joins_and_another_goes_with_every_run_killed(one: AcmeWorkspa
     record = stopped(one, tmp_path / "roll", "kill", OUTWARD, "reconcile")
     assert whole(one, 1) != [first] and record.failures == []
     for needed in (
+        "join > machine_bootstrap: after node etcd_member learner",
         "join > machine_bootstrap: after node node_bootstrap (2)",
+        "join > machine_bootstrap: after node etcd_member promoted",
         "join > after task machine_acme: Make the machine",
         "remove > machine_removal: after node etcd_member absent",
         "remove > after task machine_acme: Remove the machine",

@@ -135,12 +135,24 @@ def _results(configuration: Configuration, world: World, index: int) -> Iterator
     if configuration.external:
         return
     begun, started = (JOINING, LEARNER) if configuration.learners else (UNNAMED, DOWN)
-    if host.member not in (UP, DOWN):
+    if configuration.learners:
+        yield from _learner(world, index)
+    if host.member not in (UP, DOWN, LEARNER):
         yield f"kubeadm join fails with a member {begun}", changed(world, index, boot=FAILED, member=begun)
         yield f"killed with a member {begun}", changed(world, index, member=begun)
     yield f"kubeadm join fails with a member {started}", changed(world, index, boot=FAILED, member=started)
     yield "kubeadm join fails with a voter that died", changed(world, index, boot=FAILED, member=DOWN)
     yield "kubeadm join fails with a voter that works", changed(world, index, boot=FAILED, member=UP)
+
+
+def _learner(world: World, index: int) -> Iterator[tuple[str, World]]:
+    """What comes of a learner that was added before kubeadm was started, where no run is there to promote it."""
+    member = world.hosts[index].member
+    if member == JOINING and grants_remove(members(world), JOINING):
+        yield "kubeadm was never started: its learner is taken back", changed(world, index, boot=NEW, member=ABSENT)
+    if member in (ABSENT, JOINING, LEARNER):
+        joined: Object = {"member": LEARNER, "node": True}
+        yield "killed when kubeadm has ended, before its learner votes", changed(world, index, **joined)
 
 
 def _remove(configuration: Configuration, world: World, decision: Object) -> Iterator[tuple[str, World]]:

@@ -18,8 +18,6 @@ from datetime import datetime, timezone
 Object = dict[str, t.Any]
 # The journal's times are whole seconds, cut off: a step may have ended almost a second after the time that is written there.
 JOURNAL_SECONDS = 1.0
-# The members are looked at every second, and not while nobody answers.
-NOTED_SECONDS = 2.0
 ERRORS_TOLD = 5
 
 
@@ -75,28 +73,20 @@ def summarize(
     """The figures of a watch that ended at ``end``.
 
     Returns:
-        ``votes``; ``quorum`` and ``endpoint`` of all but what is exempt, the same for each of ``steps``, and ``between_steps``. Exempt is the
-        step from one voter to two: etcd has no quorum there until the second member serves, in any join. Where the run was killed
-        before that, kubeadm goes on when the step has ended, and the gap itself is exempt.
+        ``votes``; ``quorum`` and ``endpoint`` of all, the same for each of ``steps``, and ``between_steps``. No step is exempt, that from one
+        voter to two neither.
     """
     late = [(each["t"], each["seconds"]) for each in samples if each["what"] == "late"]
-    voters = [(each["t"], each["voters"]) for each in samples if each["what"] == "members"]
     steps = steps_of(journal, end)
-    exempt = {step for step in steps if _from_one_to_two(step.begin, step.end, voters)}
     found: Object = {"interval_seconds": interval, "watched_seconds": _watched(samples, end)}
     answers = {
         key: _answers(samples, what, end, interval) for key, what in (("quorum", "etcd"), ("endpoint", "endpoint"))
     }
-    without_quorum = answers["quorum"][1]
-    free = [(step.begin, step.end) for step in exempt]
-    free += [(one, two) for one, two in without_quorum if _from_one_to_two(one, two + NOTED_SECONDS, voters)]
     for key, (ours, spans) in answers.items():
-        counted = [span for span in spans if not _meets_any(span, free)]
-        outside = [each for each in ours if not _meets_any((each["t"], each["t"]), free)]
-        found[key] = _figures(counted, outside, late)
+        found[key] = _figures(spans, ours, late)
         for number, step in enumerate(steps):
             entry = found.setdefault("steps", [{} for _each in steps])[number]
-            entry.update(_named(step, step in exempt))
+            entry.update(_named(step))
             within = [each for each in ours if step.overlaps(each["t"], each["t"])]
             entry[key] = _figures([span for span in spans if step.overlaps(*span)], within, late)
         between = [span for span in spans if not any(step.overlaps(*span) for step in steps)]
@@ -166,27 +156,20 @@ def _answers(
     return [each for each in ours if proofs and each["t"] >= min(proofs)], gaps(proofs, end, 2 * interval)
 
 
-def _meets_any(span: tuple[float, float], spans: t.Iterable[tuple[float, float]]) -> bool:
-    return any(span[0] <= end and span[1] >= begin for begin, end in spans)
-
-
-def _from_one_to_two(begin: float, end: float, voters: t.Sequence[tuple[float, int]]) -> bool:
-    before = [count for at, count in voters if at <= begin]
-    within = [count for at, count in voters if begin < at <= end]
-    return bool(before) and before[-1] == 1 and max(within, default=1) > 1
-
-
 def _votes(looks: t.Sequence[t.Mapping[str, t.Any]], steps: t.Sequence[Step]) -> Object:
     """How often the member list was looked at, and each look at which the loss of one more machine could have been the quorum's.
 
-    The machine that a step is about counts as lost. With two voters any loss is the quorum's, whoever they are.
+    The machine that a step is about counts as lost. With two voters any loss is the quorum's, whoever they are: there it is looked for
+    a voter that never started, without which nothing is written.
     """
     short = []
     for look in looks:
         about = [step for step in steps if step.overlaps(look["t"] - JOURNAL_SECONDS, look["t"] + JOURNAL_SECONDS)]
         majority = look["voters"] // 2 + 1
         stay = max(len(set(look["started"]) - {target}) for target in [each.target for each in about] or [""])
-        if look["voters"] > 2 and stay < majority:
+        if look["voters"] <= 2:
+            stay = len(set(look["started"]))
+        if stay < majority:
             said = ", ".join(f"{each.action} {each.target}" for each in about) or "no step"
             short.append(f"{_readable(look['t'])}: {stay} of {look['voters']} votes ({said})")
     return {"looks": len(looks), "short": short}
@@ -206,14 +189,13 @@ def _watched(samples: t.Sequence[t.Mapping[str, t.Any]], end: float) -> float:
     return round(end - begin, 1)
 
 
-def _named(step: Step, exempt: bool) -> Object:
+def _named(step: Step) -> Object:
     return {
         "action": step.action,
         "target": step.target,
         "begin": _readable(step.begin),
         "seconds": round(step.end - step.begin),
         "result": step.result,
-        "exempt": exempt,
     }
 
 

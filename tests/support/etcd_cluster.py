@@ -214,7 +214,7 @@ class EtcdCluster:
         self._peer = self.authority.issue("peer", (_SERVER, _CLIENT))
         client = self.authority.issue("client", (_CLIENT,))
         self.credentials = Credentials(self.authority.ca_file, *client)
-        self.members = [self._new_member(f"m{number}") for number in range(1, size + 1)]
+        self.members = [self.new_member(f"m{number}") for number in range(1, size + 1)]
         initial = [(member.name, member.peer_url) for member in self.members]
         for member in self.members:
             self.start(member, initial, "new")
@@ -255,7 +255,7 @@ class EtcdCluster:
 
     def add(self, name: str, *, learner: bool = False, start: bool = True) -> EtcdMember:
         """Add a member through the first one and start its process."""
-        member = self._new_member(name)
+        member = self.new_member(name)
 
         def added() -> t.Any:
             # etcd takes no new member before the others have been connected for five seconds.
@@ -270,6 +270,11 @@ class EtcdCluster:
         if start:
             self.start(member, initial)
         return member
+
+    def new_member(self, name: str) -> EtcdMember:
+        """Return a member with ports of its own, which etcd does not know and nothing was started for."""
+        ports = free_port(self._address), free_port(self._address)
+        return EtcdMember(name, self._directory / name, *ports, address=self._address)
 
     def gateway(self, member: EtcdMember, timeout: float = 5.0) -> Gateway:
         """Return a client of one member."""
@@ -326,7 +331,3 @@ class EtcdCluster:
         """Kill every process."""
         for member in self.members:
             member.kill()
-
-    def _new_member(self, name: str) -> EtcdMember:
-        ports = free_port(self._address), free_port(self._address)
-        return EtcdMember(name, self._directory / name, *ports, address=self._address)

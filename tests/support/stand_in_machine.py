@@ -14,7 +14,6 @@ import ast
 import fcntl
 import json
 import re
-import secrets
 import sys
 import time
 from email.utils import format_datetime
@@ -24,6 +23,7 @@ from typing import Any, Optional
 import stand_in_snapshots
 import yaml
 from stand_in_configurations import Configurations
+from stand_in_etcd import POLLS, Etcd
 from stand_in_fencing import Fencing
 from stand_in_programs import asked_for_passwords, now, rfc3339
 from stand_in_upgrades import Upgrades, pod
@@ -32,8 +32,6 @@ Object = dict[str, Any]
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 NODES = "/api/v1/nodes"
 CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
-# A join is asked for so often until it has ended: first etcd lists the member, then that has started and the Node is there.
-POLLS = 2
 # What every kubelet tells of its machine, besides its versions and its identity.
 INFO = {
     "systemUUID": "00000000-0000-4000-8000-000000000000",
@@ -46,7 +44,7 @@ INFO = {
 }
 
 
-class World(Upgrades, Configurations, Fencing):
+class World(Upgrades, Configurations, Fencing, Etcd):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "", folder: Path = Path()) -> None:
@@ -57,41 +55,6 @@ class World(Upgrades, Configurations, Fencing):
             name: each for name, each in self.there.items() if each["state"] == "running" and not each.get("cut")
         }
         self.here: Optional[Object] = next((each for each in self.alive.values() if each["address"] == address), None)
-
-    @property
-    def members(self) -> list[Object]:
-        """etcd's members."""
-        return list(self.state["members"])
-
-    def healthy(self, member: Object) -> bool:
-        """Whether a member has started and its machine is there and works."""
-        return bool(member["name"]) and member["name"] in self.alive
-
-    @property
-    def has_quorum(self) -> bool:
-        """Whether a majority of the voters works.
-
-        While the first or the second one starts nothing can keep it; nor where a test takes a voter away just while another starts.
-        """
-        good = sum(1 for each in self.members if self.healthy(each))
-        starting = sum(1 for each in self.members if not each["name"] and each["machine"] in self.alive)
-        if len(self.members) <= 2 or any(each["name"] and each["name"] not in self.alive for each in self.members):
-            good += starting
-        return not self.members or good >= len(self.members) // 2 + 1
-
-    def look(self) -> None:
-        """Note what must not be: an etcd without quorum, a voter whose machine was deleted."""
-        for each in self.members:
-            if each["name"] and each["name"] not in self.there:
-                self.violation(f"the machine of the voter {each['name']} was deleted")
-        if not self.has_quorum:
-            self.violation(
-                f"no quorum: of {[each['name'] or '(unstarted)' for each in self.members]} work {sorted(self.alive)}"
-            )
-
-    def violation(self, text: str) -> None:
-        """Note what must not happen."""
-        self.state["violations"].append(f"{rfc3339()} {text}")
 
     def answer(self, module: str, arguments: Object) -> Object:
         """What a module answers here."""
@@ -127,8 +90,7 @@ class World(Upgrades, Configurations, Fencing):
             self.state["bootstraps"][name] = found
             self._configuration(arguments["data"]["config"])
         elif arguments.get("wait") and _state(found) == "Running":
-            found["polls"] += 1
-            self._progress(name, found)
+            self.progress(name, found)
         self.look()
         state = _state(found)
         if state == "Failed":
@@ -151,18 +113,6 @@ class World(Upgrades, Configurations, Fencing):
                 "data": data,
             }
 
-    def _progress(self, name: str, bootstrap: Object) -> None:
-        own = next((each for each in self.state["members"] if each["machine"] == name), None)
-        if own is None and not all(self.healthy(each) for each in self.members):
-            # etcd adds nobody beside a member that it doesn't hear: kubeadm fails.
-            bootstrap["interrupted"] = True
-        elif bootstrap["polls"] == 1 and own is None:
-            self.state["members"].append({"id": secrets.token_hex(8), "name": "", "machine": name})
-        elif bootstrap["polls"] == POLLS and own is not None:
-            own["name"] = name
-            self.state["nodes"][name] = {"created": rfc3339(), "version": bootstrap["version"]}
-            self.state["leader"] = self.state["leader"] or own["id"]
-
     def bootstrap_token(self, arguments: Object) -> Object:
         """Tokens are of no consequence here."""
         return {"changed": True, "token_id": str(arguments.get("token") or "abcdef")[:6]}
@@ -175,30 +125,6 @@ class World(Upgrades, Configurations, Fencing):
     def etcd_snapshot_file(self, arguments: Object) -> Object:
         """Hand a piece of it out."""
         return stand_in_snapshots.piece(self._folder, arguments)
-
-    def etcd_leader(self, arguments: Object) -> Object:
-        """Leadership goes to the first named that works."""
-        target = next((each for name in arguments["to"] for each in self.members if each["name"] == name), None)
-        if target is None or self.state["leader"] != arguments["member_id"]:
-            return {"changed": False, "msg": "it does not lead"}
-        self.state["leader"] = target["id"]
-        return {"changed": True, "msg": f"{target['name']} leads"}
-
-    def etcd_member(self, arguments: Object) -> Object:
-        """Remove a member, with the arithmetic that the real module has."""
-        gone = next((each for each in self.members if each["id"] == arguments["member_id"]), None)
-        if gone is None:
-            return {"changed": False, "msg": "there is no such member"}
-        rest = [each for each in self.members if each is not gone]
-        good = [each for each in rest if self.healthy(each)]
-        if not rest or len(good) < len(rest) // 2 + 1 or any(not each["name"] for each in rest):
-            self.violation(f"a removal was tried that leaves {len(good)} of {len(rest)}")
-            return {"failed": True, "msg": "QuorumAtRisk", "reason": "QuorumAtRisk"}
-        self.state["members"].remove(gone)
-        if self.state["leader"] == gone["id"]:
-            self.violation(f"the leader {gone['name']} was removed")
-            self.state["leader"] = rest[0]["id"]
-        return {"changed": True, "msg": f"member {gone['name']} was removed", "new_leader": None}
 
     def node_drain(self, _arguments: Object) -> Object:
         """Nothing runs here."""
@@ -243,34 +169,7 @@ class World(Upgrades, Configurations, Fencing):
         name = self.here["name"]
         bootstrap = self.state["bootstraps"].get(name)
         serves = self.serves(name)
-        members = [
-            {
-                "id": each["id"],
-                "name": each["name"],
-                "peerURLs": [f"https://{self.alive.get(each['machine'], {}).get('address', '198.51.100.250')}:2380"],
-                "clientURLs": ["https://x:2379"] if each["name"] else [],
-                "isLearner": False,
-            }
-            for each in self.members
-        ]
-        statuses = {
-            each["id"]: {
-                "healthy": self.healthy(each),
-                "leader": self.state["leader"],
-                "version": "3.4.13",
-                "raftTerm": 2,
-                "looks": 3,
-                "failedLooks": 0 if self.healthy(each) else 3,
-            }
-            for each in self.members
-        }
-        etcd = {
-            "members": members,
-            "statuses": statuses,
-            "leader": self.state["leader"],
-            "clusterID": "cdf818194e3a8c32",
-        }
-        etcd |= {"reachable": serves, "memberListAgrees": True, "alarms": [], "message": ""}
+        etcd = {**self.etcd_document(), "reachable": serves}
         state = "" if bootstrap is None else _state(bootstrap)
         machine = {
             "machineID": self.here["machineID"],

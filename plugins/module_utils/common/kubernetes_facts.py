@@ -43,6 +43,9 @@ _SUPER_ADMIN_SINCE = 29
 _KUBELET_CLIENT_BINDING_SINCE = 38
 # `kubeadm alpha certs renew` before, `kubeadm certs renew` since (1.20.2 has both).
 _CERTS_SINCE = 20
+# `kubeadm join` adds no etcd member where one has the machine's peer URL; one without a name gets the Node's in --initial-cluster. The
+# latter came with 1.21 (kubernetes/kubernetes#97372), and is relied on where patches are no matter of a flag any more.
+_FINDS_MEMBER_SINCE, _NAMES_MEMBER_SINCE = 19, 22
 
 # --- What may run beside what: the version skew policy (docs/reference/kubeadm.md, "Version skew") ---
 
@@ -189,10 +192,7 @@ def dns_toleration_keys(version: str) -> tuple[str, ...]:
 
 
 def kubelet_config_map_name(version: str, gates: Mapping[str, object] | None = None) -> str:
-    """Return the kubelet ConfigMap's name for a version and its feature gates.
-
-    Source: docs/reference/kubeadm.md, "Stored objects".
-    """
+    """Return the kubelet ConfigMap's name for a version and its feature gates (docs/reference/kubeadm.md, "Stored objects")."""
     at = parse(version)
     plain = gate_on(version, _KUBELET_CONFIG_GATE, gates)
     return _KUBELET_CONFIG if plain else f"{_KUBELET_CONFIG}-{at.major}.{at.minor}"
@@ -217,10 +217,7 @@ def has_super_admin(version: str) -> bool:
 
 
 def makes_kubelet_client_binding(version: str) -> bool:
-    """Return whether kubeadm creates the ClusterRoleBinding kubeadm:apiserver-kubelet-client.
-
-    Source: docs/reference/cluster_api.md, "Rollout".
-    """
+    """Return whether kubeadm creates the ClusterRoleBinding kubeadm:apiserver-kubelet-client (docs/reference/cluster_api.md, "Rollout")."""
     return parse(version).at_least(_KUBELET_CLIENT_BINDING_SINCE)
 
 
@@ -261,18 +258,12 @@ def default_image_repository(version: str) -> str:
 
 
 def minimum_external_etcd(version: str) -> str | None:
-    """Return the oldest external etcd that kubeadm accepts; None = not known.
-
-    Source: docs/reference/kubeadm.md, "External etcd".
-    """
+    """Return the oldest external etcd that kubeadm accepts; None = not known (docs/reference/kubeadm.md, "External etcd")."""
     return _pick(_EXTERNAL_ETCD, version)
 
 
 def feature_gates(version: Version) -> tuple[str, ...]:
-    """Return the known feature gates of this version's kubeadm.
-
-    Source: docs/reference/kubeadm.md, "Feature gates".
-    """
+    """Return the known feature gates of this version's kubeadm (docs/reference/kubeadm.md, "Feature gates")."""
     return tuple(
         name
         for name, one in _FEATURE_GATES.items()
@@ -311,10 +302,7 @@ def cluster_api_gates(version: str) -> dict[str, bool]:
 
 
 def encryption_algorithms(version: Version) -> tuple[str, ...]:
-    """Return the known values of encryptionAlgorithm, none before v1beta4.
-
-    Source: docs/reference/kubeadm.md, "Encryption algorithms".
-    """
+    """Return the known values of encryptionAlgorithm, none before v1beta4 (docs/reference/kubeadm.md, "Encryption algorithms")."""
     return tuple(name for name, minor in _ENCRYPTION_ALGORITHMS.items() if version.at_least(minor))
 
 
@@ -362,6 +350,16 @@ def certs_command(version: str) -> tuple[str, ...]:
     return ("certs",) if parse(version).at_least(_CERTS_SINCE) else ("alpha", "certs")
 
 
+def finds_etcd_member(version: str) -> bool:
+    """Return whether `kubeadm join` takes the etcd member that is there (docs/reference/kubeadm.md, "Joining")."""
+    return parse(version).at_least(_FINDS_MEMBER_SINCE)
+
+
+def names_etcd_member(version: str) -> bool:
+    """Return whether `kubeadm join` names a member that has no name (docs/reference/kubeadm.md, "Joining")."""
+    return parse(version).at_least(_NAMES_MEMBER_SINCE)
+
+
 def host_programs(version: str) -> tuple[str, ...]:
     """Return the host programs that kubeadm's preflight checks require."""
     return _within(_HOST_PROGRAMS, version)
@@ -378,10 +376,7 @@ def cgroup_v1(version: str) -> str:
 
 
 def sets_systemd_cgroups(version: str) -> bool:
-    """Return whether kubeadm's default cgroup driver for kubelets is systemd.
-
-    Source: docs/reference/kubeadm.md, "Container runtime".
-    """
+    """Return whether kubeadm's default cgroup driver for kubelets is systemd (docs/reference/kubeadm.md, "Container runtime")."""
     return parse(version).at_least(_SYSTEMD_CGROUPS_SINCE)
 
 

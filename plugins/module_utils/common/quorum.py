@@ -203,6 +203,16 @@ def adds_beside_silent_voter(etcd: Optional[dict[str, Any]]) -> bool:
     )
 
 
+def has_learners(etcd: Optional[dict[str, Any]]) -> bool:
+    """Return whether this etcd can have learners.
+
+    It can where every voter is known to be 3.4 or newer. An older one takes no notice of what it does not know, and adds a voter.
+    """
+    statuses = (etcd or {}).get("statuses") or {}
+    voters = [member["id"] for member in (etcd or {}).get("members") or () if not member.get("isLearner")]
+    return bool(voters) and all(_version((statuses.get(each) or {}).get("version")) >= (3, 4) for each in voters)
+
+
 def minor_versions(etcd: Optional[dict[str, Any]]) -> dict[str, list[str]]:
     """Return the voters' IDs by etcd's major and minor version ("3.5").
 

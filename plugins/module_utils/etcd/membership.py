@@ -30,7 +30,8 @@ class MembershipError(Exception):
     """Refused or unproven change of the membership.
 
     ``reason`` is a stable name: NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk,
-    LeaderUnknown, LeaderSilent, LeadershipNotMoved, NotInSync, NoSpaceLeft, ConsentMissing, NotProven.
+    LeaderUnknown, LeaderSilent, LeadershipNotMoved, NotInSync, NoLearners, PeerUrlTaken, NoSpaceLeft, ConsentMissing,
+    NotProven.
     ``verdict`` holds the arithmetic where there was one.
     """
 

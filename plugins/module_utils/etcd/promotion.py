@@ -4,8 +4,8 @@
 """Promotion of a learner to a voter.
 
 Evidence, arithmetic, the change and its proof in one call, as in membership.py.
-A join that was cut off between adding its learner and promoting it leaves one that is never promoted
-(docs/reference/kubeadm.md, "Joining").
+kubeadm promotes the learners that it adds itself, but one that it was cut off from; those that are added before kubeadm runs are
+promoted by this alone (docs/reference/kubeadm.md, "Joining").
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ..common.https import Unreachable
 from ..common.quorum import Figures, Verdict, figures
+from .addition import by_peer_url
 from .gateway import Gateway
 from .membership import CHANGE_TIMEOUT_SECONDS, Cluster, MembershipError, find_member, member_states, require_evidence
 from .types import EtcdError, Member, to_hex
@@ -24,6 +25,8 @@ from .view import View
 # etcd promotes a learner whose log has this share of the leader's (server.go: readyPercentThreshold).
 IN_SYNC = 0.9
 _POLL_SECONDS = 0.25
+# Refusals that may pass by themselves, while it is waited for that.
+_PASSING = ("NotReachable", "ViewsDisagree", "QuorumAtRisk", "LeaderUnknown", "NotInSync")
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ def promote_member(
     *,
     member_id: t.Optional[int] = None,
     name: t.Optional[str] = None,
+    peer_url: t.Optional[str] = None,
     cluster_id: t.Optional[int] = None,
     wait: float = 0.0,
     check: bool = False,
@@ -57,9 +61,9 @@ def promote_member(
 
     Args:
         cluster: access to the cluster.
-        member_id, name: the member.
+        member_id, name, peer_url: the member, by one of them or by more that all fit.
         cluster_id: the cluster that is meant; another is refused.
-        wait: seconds, at most, until the learner has caught up with the leader.
+        wait: seconds, at most, until the learner has started, has caught up with the leader, and nothing else refuses it.
         check: stop before anything is changed.
         before_change: called right before the change, to prove that the caller still may; an error it raises ends this.
 
@@ -67,28 +71,21 @@ def promote_member(
         MembershipError: refused (NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk,
             LeaderUnknown, NotInSync), or NotProven.
     """
-    view = cluster.patient_view()
-    require_evidence(view, cluster_id)
-    learner = find_member(view, member_id, name)
-    if learner is None:
-        what = to_hex(member_id) if member_id is not None else f"named {name}"
-        raise MembershipError(
-            "UnknownMember", f"etcd has no member {what}. Nothing was changed: join its machine first."
-        )
-    title = f"{learner.name or 'the member that never started'} ({learner.hex_id})"
-    if not learner.is_learner:
+    deadline = time.monotonic() + wait
+    # Who waits looks again anyway; else one sample is not enough to call somebody dead.
+    view = cluster.view() if wait > 0 else cluster.patient_view()
+    while True:
+        try:
+            learner, verdict = _promotable(view, member_id, name, peer_url, cluster_id)
+            break
+        except MembershipError as error:
+            if error.reason not in _PASSING or time.monotonic() >= deadline:
+                raise
+        time.sleep(_POLL_SECONDS)
+        view = cluster.view()
+    title = _title(learner)
+    if verdict is None:
         return Promotion(False, f"etcd member {title} votes already", learner, None, view)
-    verdict = check_promote(view, learner)
-    if not verdict.allowed:
-        raise MembershipError(
-            "QuorumAtRisk", f"promoting {title} is refused: {verdict.why}. Nothing was changed.", verdict
-        )
-    if not view.leader:
-        raise MembershipError(
-            "LeaderUnknown",
-            f"no healthy majority names the leader of etcd, so {title} can't be promoted. Nothing was changed.",
-        )
-    view = _in_sync(cluster, view, learner, wait)
     if check:
         return Promotion(True, f"etcd member {title} would be promoted: {verdict.why}", learner, verdict, view)
     before_change()
@@ -96,6 +93,48 @@ def promote_member(
     return Promotion(
         True, f"etcd member {title} was promoted: {verdict.why}", learner, verdict, view, _prove(cluster, learner)
     )
+
+
+def _promotable(
+    view: View,
+    member_id: t.Optional[int],
+    name: t.Optional[str],
+    peer_url: t.Optional[str],
+    cluster_id: t.Optional[int],
+) -> tuple[Member, t.Optional[Verdict]]:
+    """Return the learner with the verdict on its promotion, or refuse.
+
+    The verdict is None for a voter.
+    """
+    require_evidence(view, cluster_id)
+    learner = by_peer_url(view, peer_url) if peer_url else find_member(view, member_id, name)
+    if learner is None:
+        what = f"at {peer_url}" if peer_url else to_hex(member_id) if member_id is not None else f"named {name}"
+        raise MembershipError(
+            "UnknownMember", f"etcd has no member {what}. Nothing was changed: join its machine first."
+        )
+    if peer_url and (member_id not in (None, learner.id) or name not in (None, learner.name)):
+        raise MembershipError("UnknownMember", f"the member at {peer_url} is {_title(learner)}. Nothing was changed.")
+    if not learner.is_learner:
+        return learner, None
+    verdict = check_promote(view, learner)
+    if not verdict.allowed:
+        raise MembershipError(
+            "QuorumAtRisk", f"promoting {_title(learner)} is refused: {verdict.why}. Nothing was changed.", verdict
+        )
+    if not view.leader:
+        raise MembershipError(
+            "LeaderUnknown",
+            f"nobody can say who leads etcd, so {_title(learner)} can't be promoted. Nothing was changed.",
+        )
+    has, leads = progress(view, learner)
+    if not leads or has < IN_SYNC * leads:
+        raise MembershipError("NotInSync", _behind(view, learner))
+    return learner, verdict
+
+
+def _title(member: Member) -> str:
+    return f"{member.name or 'the member that never started'} ({member.hex_id})"
 
 
 def check_promote(view: View, learner: Member) -> Verdict:
@@ -132,18 +171,6 @@ def progress(view: View, learner: Member) -> tuple[int, int]:
         status = witness.status if witness is not None else None
         found.append(status.raft_applied_index or status.raft_index if status is not None else 0)
     return found[0], found[1]
-
-
-def _in_sync(cluster: Cluster, view: View, learner: Member, wait: float) -> View:
-    deadline = time.monotonic() + wait
-    while True:
-        has, leads = progress(view, learner)
-        if leads and has >= IN_SYNC * leads:
-            return view
-        if time.monotonic() >= deadline:
-            raise MembershipError("NotInSync", _behind(view, learner))
-        time.sleep(_POLL_SECONDS)
-        view = cluster.view()
 
 
 def _behind(view: View, learner: Member) -> str:

@@ -30,6 +30,7 @@ from .recorded_connection import UnusableConnection
 # More than any object of a cluster has, and far from what Python can't follow.
 ANSWER_DEPTH = 200
 NODE_PYTHON = "/usr/bin/python3"
+_POINTS_OF_THEIR_OWN = ("absent", "learner", "promoted")
 # A killed module otherwise leaves its arguments in a folder that outlives the machine's next boot.
 NODE_REMOTE_TMP = "/run/kubeadm-control-plane/tmp"
 
@@ -226,9 +227,10 @@ class MachineCaller:
         action._connection = connection
         seconds = deadline.seconds_of(name, arguments)
         try:
-            # Taking something away is another point than making it: a killed run is to be seen after each.
+            # Taking something away is another point than making it, and what a member becomes too: a killed run is to be seen after each.
+            state = arguments.get("state")
             with (
-                around(f"node {module}{' absent' if arguments.get('state') == 'absent' else ''}"),
+                around(f"node {module}{f' {state}' if state in _POINTS_OF_THEIR_OWN else ''}"),
                 deadline.deadline(seconds),
             ):
                 result = action._execute_module(

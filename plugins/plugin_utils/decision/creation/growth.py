@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ....module_utils.common import kubernetes_facts, quorum, settings
+from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, format_time
 from ...objects import advice, kinds
 from .. import terms
@@ -24,6 +24,7 @@ from ..snapshot.typed_snapshot import MachineView, View
 from .bootstrap import asked_to_go, consent
 from .cluster_info import prerequisites
 from .existing_hosts import HOSTS_AVAILABLE, hosts_checked
+from .learner import BEFORE_KUBEADM, added_as_learner
 
 HEALS = Step(heals=True)
 BOOTSTRAP_UNKNOWN = "BootstrapUnknown"
@@ -157,6 +158,8 @@ def join(
         text = _counts(view) + (": resume a machine that was started" if machine else f": {why}" if why else "")
         outcome = Outcome(terms.JOIN, [reason(name, text)], prerequisites=prerequisites(view))
         _place(context, outcome, machine)
+        if added_as_learner(view) == BEFORE_KUBEADM:
+            outcome.target = {**(outcome.target or {}), "learner": True}
     outcome.preflight, outcome.quorum = result.checks, certificate
     return outcome
 
@@ -196,27 +199,22 @@ def template_missing(context: Context, machine: Optional[MachineView]) -> Option
 def _why(view: View, verdict: quorum.Verdict) -> str:
     before, after = verdict.before, verdict.after
     text = "One machine joins at a time, so that at most one membership change is in flight."
+    learner = added_as_learner(view)
     if before.voters == 1:
         text += (
             " RISK, the one step that has it: with 1 -> 2 voters both are needed for the quorum. "
             + (
                 "The new member joins as a learner and is promoted only in step with the leader; if it dies right after that, etcd stops until it is back."
-                if _joins_as_learner(view)
+                if learner
                 else "From the moment it is added until it answers, etcd does not serve; if it dies meanwhile, etcd stays so until it is back."
             )
             + " Have a snapshot."
         )
     else:
         text += f" Even if the new member never works, {after.healthy} of {after.voters} voters do, and {after.quorum} are enough."
+        if learner:
+            text += " It is added as a learner, and has no vote before it has caught up."
     return text
-
-
-def _joins_as_learner(view: View) -> bool:
-    configuration = (view.spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
-    try:
-        return kubernetes_facts.gate_on(view.version, "EtcdLearnerMode", configuration.get("featureGates"))
-    except ValueError:
-        return False
 
 
 def go_on(context: Context, machine: MachineView) -> Outcome:

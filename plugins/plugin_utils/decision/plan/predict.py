@@ -13,6 +13,7 @@ from typing import Any
 
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import format_time, parse_time
+from ...kubeadm.etcd_releases import brought_by
 from ...objects import kinds
 from .. import terms
 from ..creation import cluster_info, existing_hosts
@@ -306,9 +307,16 @@ def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:
         name: {each: {"phase": "Running", "ready": True} for each in components},
     }
     if _managed(snapshot):
-        workload["etcd"] = with_member(workload.get("etcd") or {}, name, begun)
+        workload["etcd"] = with_member(workload.get("etcd") or {}, name, begun, _etcd_release(snapshot, version))
         seen_by_witnesses(workload, lambda etcd: with_member(etcd, name, begun))
     return workload
+
+
+def _etcd_release(snapshot: Object, version: str) -> str:
+    spec = (snapshot["controlPlane"].get("spec") or {}).get("kubeadmConfigSpec") or {}
+    local = ((spec.get("clusterConfiguration") or {}).get("etcd") or {}).get("local") or {}
+    brought = brought_by(version, str(local.get("imageTag") or ""))
+    return ".".join(map(str, brought)) if brought is not None else ""
 
 
 def _recovered(snapshot: Object, decision: Object) -> Object:

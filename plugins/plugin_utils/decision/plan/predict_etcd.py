@@ -17,10 +17,11 @@ from ...kubeadm.etcd_releases import release_of
 Object = dict[str, Any]
 
 
-def with_member(etcd: Object, name: str, begun: str) -> Object:
+def with_member(etcd: Object, name: str, begun: str, release: str = "") -> Object:
     """Return etcd once the member `name` votes.
 
-    `begun`: the ID of the member that it has already.
+    `begun`: the ID of the member that it has already. `release`: the etcd that the first machine of all brings, "" where that
+    is not known; who joins others is taken to have the oldest of theirs.
     """
     identity = begun or hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     listed = (etcd.get("members") or []) if etcd.get("reachable") else []
@@ -33,6 +34,8 @@ def with_member(etcd: Object, name: str, begun: str) -> Object:
     versions = [str(each["version"]) for each in statuses.values() if each.get("version")]
     if versions:
         status["version"] = min(versions, key=lambda text: (release_of(text) or (0, 0, 0), text))
+    elif release and not known:
+        status["version"] = release
     return {
         "reachable": True,
         "message": "",

@@ -112,6 +112,7 @@ MACHINE = _object(
                 "message": Text(),
                 "startedAt": Time(),
                 "endsAt": Time("When the machine itself has ended it, even if no run waits for it."),
+                "learnerPeerURL": Text(note="The peer URL of its etcd member, added as a learner before kubeadm."),
             }
         ),
     },

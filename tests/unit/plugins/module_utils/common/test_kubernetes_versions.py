@@ -243,6 +243,13 @@ def test_names_that_only_a_newer_table_can_tell_about() -> None:
     assert [name for _path, name in kubernetes_facts.unknown_names(newer, configuration)] == ["ML-DSA-65", "Brand"]
 
 
+def test_which_kubeadm_takes_a_member_that_is_there_and_names_it() -> None:
+    minors = (18, 19, 21, 22, 28)
+    versions = [f"v1.{minor}.0" for minor in minors]
+    assert [kubernetes_facts.finds_etcd_member(each) for each in versions] == [False, True, True, True, True]
+    assert [kubernetes_facts.names_etcd_member(each) for each in versions] == [False, False, False, True, True]
+
+
 def test_facts_that_change_once_or_twice() -> None:
     def by_minor(fact: Any) -> list[Any]:
         return [fact(f"v1.{minor}.0") for minor in (19, 20, 21, 22, 24, 25, 26, 28, 29, 32, 34, 37)]

@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.quoru
     check_add,
     check_remove,
     figures,
+    has_learners,
     member_states,
     minor_versions,
 )
@@ -193,6 +194,27 @@ def test_only_a_new_etcd_adds_beside_a_silent_voter(versions: list[Optional[str]
 @pytest.mark.parametrize("etcd", [None, {}, {"statuses": None}])
 def test_an_unknown_etcd_counts_as_old(etcd: Optional[dict[str, Any]]) -> None:
     assert adds_beside_silent_voter(etcd) is False
+
+
+@pytest.mark.parametrize(
+    ("versions", "learners"),
+    [
+        (["3.4.13"], True),
+        (["3.4.0", "3.5.1"], True),
+        (["3.3.25"], False),
+        (["3.4.13", "3.3.25"], False),
+        (["3.4.13", None], False),
+        (["3.4.13", "unknown"], False),
+        ([], False),
+    ],
+)
+def test_every_voter_must_be_known_to_have_learners(versions: list[Optional[str]], learners: bool) -> None:
+    """etcd 3.3 would add a voter; what a learner runs is of no account."""
+    listed = [{"id": str(number)} for number in range(len(versions))]
+    statuses = {str(number): {"version": version} for number, version in enumerate(versions)}
+    beside = {"id": "learner", "isLearner": True}
+    assert has_learners({"members": [*listed, beside], "statuses": statuses}) is learners
+    assert has_learners({"members": listed}) is False and has_learners(None) is False
 
 
 # docs/reference/cluster_api.md, "Quorum arithmetic":

@@ -239,22 +239,6 @@ class TestJoin:
         assert "learner" not in why
         assert "RISK" not in decide(healthy(2, replicas=3).build())["quorum"]["whyThisOrder"]
 
-    @pytest.mark.parametrize(
-        ("version", "gates", "learner"),
-        [
-            ("v1.29.0", {}, True),
-            ("v1.29.0", {"EtcdLearnerMode": False}, False),
-            ("v1.28.0", {}, False),
-            ("v1.28.0", {"EtcdLearnerMode": True}, True),
-            ("v1.26.0", {"EtcdLearnerMode": True}, False),
-        ],
-    )
-    def test_learners_make_it_smaller(self, version: str, gates: dict[str, bool], learner: bool) -> None:
-        builder = cluster(3, version)
-        builder.spec["kubeadmConfigSpec"]["clusterConfiguration"]["featureGates"] = gates
-        builder.machine("m1")
-        assert ("learner" in decide(builder.build())["quorum"]["whyThisOrder"]) is learner
-
     @pytest.mark.parametrize("state", ["", "Running"])
     def test_one_that_was_begun_is_gone_on_with_and_no_second_one_starts(self, state: str) -> None:
         decision = decide(healthy(1, replicas=5).machine("m2", state, age=30).build())
