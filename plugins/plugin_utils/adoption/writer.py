@@ -20,8 +20,7 @@ from ..pki import secrets
 from ..pki.certificates import PkiError, ca_cert_hash
 from ..pki.kubeconfig import ensure_kubeconfig
 from ..providers.inventory_pool import CLAIMED, CLAIMING
-from ..records import machine_objects
-from ..records import stored_cluster
+from ..records import machine_objects, stored_cluster
 from ..records.cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
     CLUSTER,
