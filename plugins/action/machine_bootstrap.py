@@ -169,7 +169,7 @@ class ActionModule(ControlPlaneAction):
             if not waiting.again(f"machine {self._name}: kubeadm has joined it, and its etcd member does not vote yet"):
                 raise ControlPlaneFailure(
                     f"kubeadm has joined machine {self._name}, and its etcd member was not promoted from a learner to a voter within "
-                    f"{arguments['timeout']} s: {why} Everything else works as before. Run reconcile again: it goes on where this run stopped. "
+                    f"{arguments['timeout']} s: {why} Everything else works as before. Run reconcile again: it resumes where this run stopped. "
                     f"{self._ways_out()}"
                 )
 

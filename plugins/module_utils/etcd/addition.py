@@ -80,7 +80,7 @@ def add_learner(
         text = f"adding a learner at {peer_url} is refused: {verdict.why}. Nothing was changed."
         raise MembershipError("QuorumAtRisk", text, verdict)
     if not view.leader:
-        raise MembershipError("LeaderUnknown", "nobody can say who leads etcd. Nothing was changed.")
+        raise MembershipError("LeaderUnknown", "no healthy majority names the leader of etcd. Nothing was changed.")
     if check:
         return Addition(True, f"a learner would be added at {peer_url}: {verdict.why}", None, verdict, view)
     before_change()

@@ -125,7 +125,7 @@ def _promotable(
     if not view.leader:
         raise MembershipError(
             "LeaderUnknown",
-            f"nobody can say who leads etcd, so {_title(learner)} can't be promoted. Nothing was changed.",
+            f"no healthy majority names the leader of etcd, so {_title(learner)} can't be promoted. Nothing was changed.",
         )
     has, leads = progress(view, learner)
     if not leads or has < IN_SYNC * leads:

@@ -68,7 +68,7 @@ class LearnerJoin:
             said = redact(answer.message) if isinstance(answer, Answer) else answer
             raise ControlPlaneFailure(
                 f"the etcd member of machine {self._name} was not added as a learner: {said}. kubeadm was not started there. "
-                "Mend that and run reconcile again: it goes on where this run stopped."
+                "Mend that and run reconcile again: it resumes where this run stopped."
             )
         if answer.result.get("changed"):
             self._action.note(f"machine {self._name}: {redact(str(answer.result.get('msg', '')))}")
@@ -80,7 +80,7 @@ class LearnerJoin:
 
         It is waited for that long. Returns "" once it votes, else what it waits for.
 
-        A refusal is what it waits for: the join has a bound. A member that somebody took out is not waited for: what becomes of its
+        A refusal is what it waits for: the join has a bound. A member that was removed meanwhile is not waited for: what becomes of its
         machine is decided when kubeadm has ended.
         """
         if self._voted:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Learners: whether a joining machine's etcd member is one, and who adds it.
+"""Learners among the members of joining machines, and who adds them.
 
 Source: docs/reference/kubeadm.md, "Joining". Why: docs/decisions/104-member-joins-as-learner.md.
 """
@@ -17,9 +17,9 @@ BY_KUBEADM, BEFORE_KUBEADM = "kubeadm", "before kubeadm"
 
 
 def added_as_learner(view: View) -> str:
-    """Return who adds the next machine's member as a learner; "" where it is added as a voter, by kubeadm.
+    """Return who adds the next machine's member as a learner.
 
-    A gate that is off because the spec says so is the user's word against learners.
+    "" where kubeadm adds it as a voter. A gate that is off because the spec says so is the user's word against learners.
     """
     configuration = (view.spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
     gates = configuration.get("featureGates") or {}
