@@ -35,7 +35,7 @@ EACH_KIND = "|".join(
 )
 # Of the steps that make the first machine: its object's writes, and what the cloud was asked for.
 WHILE_IT_IS_MADE = r"(createCertificates|initialize) > (.*: )?(before store write Machine|after task)"
-ACT = ROOT / "roles" / "control_plane" / "tasks" / "act"
+TASKS = ROOT / "roles" / "control_plane" / "tasks"
 
 
 @pytest.fixture
@@ -154,9 +154,8 @@ def test_an_undisturbed_run_meets_every_point(workspace: AcmeWorkspace, tmp_path
     for step in steps:
         assert f"decide: before journal intent {step}" in [*points, *more]
     passed = {each.partition(" > ")[2] or each for each in [*points, *more]}
-    for action in actions_of(
-        "machine.yml", "createInfrastructure.yml", "createCertificates.yml", "delete_machines.yml"
-    ):
+    acts = [f"act/{each}.yml" for each in ("createInfrastructure", "createCertificates", "deleteMachines")]
+    for action in actions_of(*acts, "parts/machine_creation.yml", "parts/machine_deletion.yml"):
         # Snapshots are for the second voter.
         if action != "cluster_snapshot":
             assert {f"{action}: before action", f"{action}: after action"} <= passed, action
@@ -167,7 +166,7 @@ def test_an_undisturbed_run_meets_every_point(workspace: AcmeWorkspace, tmp_path
 def actions_of(*names: str) -> set[str]:
     """The collection's actions in task files of the role, also inside blocks."""
     found: set[str] = set()
-    todo = [task for name in names for task in yaml.safe_load((ACT / name).read_text())]
+    todo = [task for name in names for task in yaml.safe_load((TASKS / name).read_text())]
     while todo:
         task = todo.pop()
         todo += task.get("block", [])
