@@ -9,7 +9,7 @@ from machines import Machines
 from traces import traces
 from workspace import Workspace
 
-from .conftest import NAME
+from .conftest import CA, EXTRA, NAME
 
 
 def test_delete_needs_the_clusters_name(workspace: Workspace, three: Machines) -> None:
@@ -28,7 +28,7 @@ def test_workers_block_a_delete(workspace: Workspace, three: Machines) -> None:
 
 
 def test_delete_leaves_nothing(workspace: Workspace, three: Machines) -> None:
-    """Told to ignore the worker, everything goes: processes, mounts, links, cgroups, folders, objects."""
+    """Told to ignore the worker, everything goes: processes, mounts, links, cgroups, folders, objects; the user's own Secrets stay."""
     names = three.names()
     workspace.playbook(
         "delete", "-e", f"control_plane_delete={NAME}", "-e", "control_plane_ignore_worker_nodes=true"
@@ -39,10 +39,13 @@ def test_delete_leaves_nothing(workspace: Workspace, three: Machines) -> None:
         "KubeadmControlPlane",
         "Machine",
         "KubeadmConfig",
-        "Secret",
         "NspawnMachine",
         "NspawnCluster",
     ):
         assert workspace.objects(kind) == [], kind
+    assert {each["metadata"]["name"] for each in workspace.objects("Secret")} == {
+        EXTRA["metadata"]["name"],
+        CA["metadata"]["name"],
+    }
     again = workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").succeeded()
     assert again.recap(NAME)["changed"] == 0
