@@ -32,9 +32,10 @@ kcp_work={work}
 kcp_stage=start
 kcp_enter() {{
     kcp_stage=$1
-    printf '%s\\n' "$kcp_stage" > "$kcp_work/stage.partial" && mv -f "$kcp_work/stage.partial" "$kcp_work/stage"
+    (umask 077 && printf '%s\\n' "$kcp_stage" > "$kcp_work/stage.partial") && mv -f "$kcp_work/stage.partial" "$kcp_work/stage"
 }}
 kcp_end() {{
+    umask 077
     printf '%s %s\\n' "$1" "$kcp_stage" > "$kcp_work/result.partial"
     sync "$kcp_work/result.partial" 2>/dev/null
     mv -f "$kcp_work/result.partial" "$kcp_work/result"
