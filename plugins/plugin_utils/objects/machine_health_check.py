@@ -31,8 +31,13 @@ _NOT_CHECKED = ("Ready", "Available", *conditions.HEALTH_MARKS, "ExternallyRemed
 _VALUES_WANTED = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 _PERCENTAGE = re.compile(r"(100|[1-9]?[0-9])%")
 _RANGE = re.compile(r"\[([0-9]{1,9})-([0-9]{1,9})\]")
-# unhealthyRange came with v1alpha4, the second of kinds.MANIFEST_VERSIONS.
-_RANGE_SINCE = 1
+# unhealthyRange came with v1alpha4 and the conditions of Machines with v1beta1, by their index in kinds.MANIFEST_VERSIONS.
+_RANGE_SINCE, _MACHINE_CONDITIONS_SINCE = 1, 2
+# (name in the classic form, name below spec.checks of the hub form).
+_CONDITION_LISTS = (
+    ("unhealthyConditions", "unhealthyNodeConditions"),
+    ("unhealthyMachineConditions", "unhealthyMachineConditions"),
+)
 
 _EXTERNAL = Refused(
     "external remediation is not supported: nothing here makes objects of a remediation template, or waits for whoever would act on them",
@@ -46,6 +51,7 @@ _SELECTOR = {
     "matchExpressions": [{"key": "string", "operator": "string", "values": ["string"]}],
 }
 _CONDITION_HUB = {"type": "string", "status": "string", "timeoutSeconds": "seconds"}
+_CONDITION_CLASSIC = {"type": "string", "status": "string", "timeout": "duration"}
 SPEC: Mapping[str, Any] = {
     "hub": {
         "clusterName": "string",
@@ -64,7 +70,8 @@ SPEC: Mapping[str, Any] = {
     "classic": {
         "clusterName": "string",
         "selector": _SELECTOR,
-        "unhealthyConditions": [{"type": "string", "status": "string", "timeout": "duration"}],
+        "unhealthyConditions": [_CONDITION_CLASSIC],
+        "unhealthyMachineConditions": [_CONDITION_CLASSIC],
         "maxUnhealthy": "intOrString",
         "unhealthyRange": "string",
         "nodeStartupTimeout": "duration",
@@ -74,6 +81,7 @@ SPEC: Mapping[str, Any] = {
 HINTS: Mapping[str, Mapping[str, str]] = {
     "hub": {
         "unhealthyConditions": "In v1beta2 this is spec.checks.unhealthyNodeConditions, with timeoutSeconds.",
+        "unhealthyMachineConditions": "In v1beta2 this is in spec.checks, with timeoutSeconds.",
         "nodeStartupTimeout": "In v1beta2 this is spec.checks.nodeStartupTimeoutSeconds.",
         "maxUnhealthy": "In v1beta2 this is spec.remediation.triggerIf.unhealthyLessThanOrEqualTo.",
         "unhealthyRange": "In v1beta2 this is spec.remediation.triggerIf.unhealthyInRange.",
@@ -81,7 +89,7 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "timeout": "In v1beta2 this is timeoutSeconds, a number.",
     },
     "classic": {
-        "checks": "In v1beta1 and before these are spec.unhealthyConditions and spec.nodeStartupTimeout.",
+        "checks": "In v1beta1 and before its fields are directly in spec; unhealthyNodeConditions is unhealthyConditions.",
         "remediation": "In v1beta1 and before these are spec.maxUnhealthy and spec.unhealthyRange.",
         "timeoutSeconds": 'In v1beta1 and before this is timeout, a duration such as "5m".',
     },
@@ -99,11 +107,15 @@ def from_classic(spec: Mapping[str, Any], report: Report) -> dict[str, Any]:
         where = "spec.nodeStartupTimeout"
         checks["nodeStartupTimeoutSeconds"] = classic_form.whole_seconds(spec["nodeStartupTimeout"], where, report)
         report.moved("spec.checks.nodeStartupTimeoutSeconds", where)
-    if "unhealthyConditions" in spec:
-        report.moved("spec.checks.unhealthyNodeConditions", "spec.unhealthyConditions")
-        checks["unhealthyNodeConditions"] = [
-            _condition_from_classic(entry, index, report) for index, entry in enumerate(spec["unhealthyConditions"])
-        ]
+    for name, hub_name in _CONDITION_LISTS:
+        if name in spec:
+            report.moved(f"spec.checks.{hub_name}", f"spec.{name}")
+            checks[hub_name] = [
+                _condition_from_classic(
+                    entry, item(f"spec.{name}", index), item(f"spec.checks.{hub_name}", index), report
+                )
+                for index, entry in enumerate(spec[name])
+            ]
     trigger: dict[str, Any] = {}
     for name, hub_name in (("maxUnhealthy", "unhealthyLessThanOrEqualTo"), ("unhealthyRange", "unhealthyInRange")):
         if name in spec:
@@ -116,10 +128,9 @@ def from_classic(spec: Mapping[str, Any], report: Report) -> dict[str, Any]:
     return hub
 
 
-def _condition_from_classic(entry: Mapping[str, Any], index: int, report: Report) -> dict[str, Any]:
+def _condition_from_classic(entry: Mapping[str, Any], written: str, hub: str, report: Report) -> dict[str, Any]:
     condition = {key: entry[key] for key in ("type", "status") if key in entry}
-    written = item("spec.unhealthyConditions", index)
-    report.moved(item("spec.checks.unhealthyNodeConditions", index) + ".timeoutSeconds", f"{written}.timeout")
+    report.moved(f"{hub}.timeoutSeconds", f"{written}.timeout")
     if "timeout" in entry:
         condition["timeoutSeconds"] = classic_form.whole_seconds(entry["timeout"], f"{written}.timeout", report)
     return condition
@@ -135,8 +146,10 @@ def to_classic(spec: Mapping[str, Any], version: int) -> dict[str, Any]:
     trigger = (spec.get("remediation") or {}).get("triggerIf") or {}
     if checks.get("nodeStartupTimeoutSeconds") is not None:
         written["nodeStartupTimeout"] = format_duration(checks["nodeStartupTimeoutSeconds"])
-    if checks.get("unhealthyNodeConditions") is not None:
-        written["unhealthyConditions"] = [_condition_to_classic(each) for each in checks["unhealthyNodeConditions"]]
+    for name, hub_name in _CONDITION_LISTS:
+        of_machine = name == "unhealthyMachineConditions"
+        if checks.get(hub_name) is not None and (version >= _MACHINE_CONDITIONS_SINCE or not of_machine):
+            written[name] = [_condition_to_classic(each) for each in checks[hub_name]]
     if trigger.get("unhealthyLessThanOrEqualTo") is not None:
         written["maxUnhealthy"] = trigger["unhealthyLessThanOrEqualTo"]
     if trigger.get("unhealthyInRange") is not None and version >= _RANGE_SINCE:
@@ -222,6 +235,9 @@ def _condition(entry: Mapping[str, Any], path: str, of_machine: bool, report: Re
     elif of_machine and kind in _NOT_CHECKED:
         rule = "this condition of a Machine is made of others, or of health checks themselves"
         report.add(f"{path}.type", kind, rule, "Use the condition behind it, such as NodeHealthy or EtcdMemberHealthy.")
+    elif of_machine and not names.is_qualified_name(kind):
+        rule = "this is not a type of condition"
+        report.add(f"{path}.type", kind, rule, "Use [prefix/]name of letters, digits, '-', '_' and '.'.")
     if status not in conditions.STATUSES:
         rule = f"a condition's status is one of {', '.join(conditions.STATUSES)}"
         report.add(f"{path}.status", status, rule, "Write it as text, in quotes.")

@@ -183,12 +183,12 @@ ALWAYS = (
     r"initConfiguration\.timeouts\.discoverySeconds",
     r"(extraArgs|kubeletExtraArgs)",
     r"spec\.minReadySeconds",
-    r"spec\.checks\.unhealthyMachineConditions",
     # A map has no two domains of one name, and no order.
     r"status\.failureDomains.*",
 )
 BEFORE_V1BETA1 = (
     r"readinessGates",
+    r"spec\.checks\.unhealthyMachineConditions",
     r"deletion\.node(VolumeDetach|Deletion)TimeoutSeconds",
     r"spec\.rollout\.before\.certificatesExpiryDays",
     r"spec\.remediation\.\w+",

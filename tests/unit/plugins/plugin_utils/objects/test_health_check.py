@@ -155,6 +155,12 @@ def test_another_clusters_is_a_stranger(refused: Refused, documents: Documents) 
             "health checks themselves",
         ),
         (
+            "spec.checks.unhealthyMachineConditions",
+            [{"type": "Etcd Healthy", "status": "False", "timeoutSeconds": 1}],
+            "spec.checks.unhealthyMachineConditions[0].type",
+            "not a type",
+        ),
+        (
             "spec.checks.unhealthyExpressions",
             [{"expression": "true", "message": "x"}],
             "spec.checks.unhealthyExpressions",
@@ -213,6 +219,16 @@ def test_faults(refused: Refused, documents: Documents, path: str, value: Any, e
         ("spec.unhealthyRange", "[2-1]", "spec.unhealthyRange"),
         ("spec.remediationTemplate", {"kind": "T", "name": "t"}, "spec.remediationTemplate"),
         ("spec.checks", {}, "spec.checks"),
+        (
+            "spec.unhealthyMachineConditions",
+            [{"type": "EtcdMemberHealthy", "status": "False"}],
+            "spec.unhealthyMachineConditions[0].timeout",
+        ),
+        (
+            "spec.unhealthyMachineConditions",
+            [{"type": "Ready", "status": "False", "timeout": "1m"}],
+            "spec.unhealthyMachineConditions[0].type",
+        ),
     ],
 )
 def test_faults_in_the_users_own_terms(
@@ -229,10 +245,20 @@ def test_all_faults_at_once(refused: Refused, documents: Documents) -> None:
 
 
 def test_what_older_versions_have_no_place_for(read: Read, documents: Documents) -> None:
-    """v1alpha3 has no range, and only v1beta2 has conditions of Machines; both are told by their paths."""
+    """v1alpha3 has no range, and conditions of Machines came with v1beta1; both are told by their paths."""
     machine = [{"type": "EtcdMemberHealthy", "status": "False", "timeoutSeconds": 60}]
     [hub] = read([*documents, changed(V1BETA2, "spec.checks.unhealthyMachineConditions", machine)]).health_checks
     lost = {version: {loss.path for loss in whole_objects.from_hub(hub, version).losses} for version in OLDER}
     conditions, span = "spec.checks.unhealthyMachineConditions", "spec.remediation.triggerIf.unhealthyInRange"
-    assert lost == {"v1alpha3": {conditions, span}, "v1alpha4": {conditions}, "v1beta1": {conditions}}
+    assert lost == {"v1alpha3": {conditions, span}, "v1alpha4": {conditions}, "v1beta1": set()}
     assert "unhealthyRange" not in whole_objects.from_hub(hub, "v1alpha3").object["spec"]
+
+
+def test_conditions_of_machines_in_v1beta1(read: Read, documents: Documents) -> None:
+    """They are directly in spec there, with a duration, and mean the same."""
+    written = [{"type": "EtcdMemberHealthy", "status": "False", "timeout": "1m30s"}]
+    [hub] = read([*documents, changed(CLASSIC, "spec.unhealthyMachineConditions", written)]).health_checks
+    assert hub["spec"]["checks"]["unhealthyMachineConditions"] == [
+        {"type": "EtcdMemberHealthy", "status": "False", "timeoutSeconds": 90}
+    ]
+    assert whole_objects.from_hub(hub, "v1beta1").object["spec"]["unhealthyMachineConditions"] == written
