@@ -103,6 +103,7 @@ def test_a_machine_joins_and_another_goes_with_every_run_killed(one: AcmeWorkspa
         assert needed in record.points, record.points
 
 
+@pytest.mark.full
 def test_an_undisturbed_rollout_meets_every_call(one: AcmeWorkspace, tmp_path: Path) -> None:
     """What a run does on machines, by the machines' own count, is what its trace has."""
     one.manifest(NAME, replicas=1, kubeadm=ANOTHER_SPEC)

@@ -187,6 +187,7 @@ def test_off_nothing_is_traced(workspace: AcmeWorkspace, tmp_path: Path) -> None
     assert not [path for path in tmp_path.rglob("*") if "trace" in path.name]
 
 
+@pytest.mark.full
 def test_the_record_can_be_read(workspace: AcmeWorkspace, tmp_path: Path) -> None:
     """One run at a point of its own: what it says is what happened."""
     runs = KilledRuns(workspace, workspace.command("reconcile"), tmp_path / "runs")

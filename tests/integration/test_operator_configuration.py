@@ -70,6 +70,7 @@ def flags(workspace: OperatorWorkspace) -> list[Object]:
     return [known.get(name, {}).get("flags", {}) for name in workspace.control_planes]
 
 
+@pytest.mark.full
 def test_checked_everywhere_then_changed_one_by_one_then_recorded(workspace: OperatorWorkspace) -> None:
     """The whole way of one flag; done again there is nothing to do."""
     done = run(workspace, FLAG).succeeded()

@@ -121,6 +121,7 @@ def test_what_an_upgrade_would_do(workspace: OperatorWorkspace) -> None:
     assert workspace.objects("Action") == [] and workspace.world().get("steps") is None
 
 
+@pytest.mark.full
 def test_a_renewal(workspace: OperatorWorkspace) -> None:
     """All files first, then one component after the other, Node by Node; the Node whose certificates have ended first of all."""
     world = workspace.world()

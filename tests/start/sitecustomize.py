@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from types import CodeType, ModuleType
-from typing import Any, Optional
+from importlib.machinery import SourceFileLoader
+
+# At run time not imported: every Python that the tests start reads this file, and typing is half of what it would load.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+    from typing import Any, Optional
 
 LOADERS = "ansible.utils.collection_loader._collection_finder"
 

@@ -74,6 +74,7 @@ def collected(store: Store) -> None:
     until("garbage is collected", lambda: store.get(*where) is None)
 
 
+@pytest.mark.full
 def test_a_new_one_in_its_place(empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deleted in order, blocked until somebody consents to a new one, made with the keys that the Cluster has kept, and a cluster like any other then."""
     workspace = ManagementWorkspace.over(empty_server, tmp_path / "workspace", monkeypatch)

@@ -141,6 +141,7 @@ def taken_over(taking: Taking, folder: Path, only: str) -> list[tuple[str, Run]]
     return woken
 
 
+@pytest.mark.parametrize("taking", [pytest.param("file", marks=pytest.mark.full), "kubernetes"], indirect=True)
 def test_a_run_that_wakes_has_lost_its_lock(taking: Taking, tmp_path: Path) -> None:
     """Before what can't be undone; it ends with the reason."""
     woken = taken_over(taking, tmp_path / "runs", FEW if isinstance(taking, TakingFiles) else FEW_WRITES)
@@ -183,6 +184,7 @@ def test_nobody_takes_a_file_store_from_a_run_that_is_stopped_while_it_writes(
     replaced(taking, first)
 
 
+@pytest.mark.parametrize("taking", ["file", pytest.param("kubernetes", marks=pytest.mark.full)], indirect=True)
 def test_a_store_that_was_restored_gets_a_number_above_all_others(taking: Taking, tmp_path: Path) -> None:
     """Its lock counts from an old number; what the cluster and its machines have seen is higher, and the same run goes on with a higher one."""
     first = [each["metadata"]["name"] for each in taking.workspace.objects("Machine")]

@@ -174,12 +174,13 @@ def test_check_mode_writes_nothing(workspace: ManagementWorkspace, proxy: ApiPro
     assert not workspace.store.exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "when",
     [
         "PUT .*/kubeadmconfigs/.*/status",  # kubeadm is about to be started
-        pytest.param("POST .*/machines", marks=pytest.mark.full),  # of a machine that is being made
-        pytest.param("PUT .*/machines/.*/status", marks=pytest.mark.full),
+        "POST .*/machines",  # of a machine that is being made
+        "PUT .*/machines/.*/status",
     ],
 )
 def test_an_api_that_goes_down_in_mid_pass(
@@ -223,6 +224,7 @@ def test_a_token_that_ends_in_mid_pass(workspace: ManagementWorkspace, server: A
     ] == []
 
 
+@pytest.mark.full
 def test_one_verb_that_is_forbidden(workspace: ManagementWorkspace, server: ApiServer) -> None:
     """With the Role of install less one verb: the error names verb and resource. With the whole Role it goes on."""
     role = roles.runner_role("default", KINDS)
@@ -247,6 +249,7 @@ def test_one_verb_that_is_forbidden(workspace: ManagementWorkspace, server: ApiS
     workspace.playbook("delete", *CONSENT).succeeded()
 
 
+@pytest.mark.full
 def test_an_object_that_somebody_edits_meanwhile(
     workspace: ManagementWorkspace, server: ApiServer, proxy: ApiProxy
 ) -> None:
