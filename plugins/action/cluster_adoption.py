@@ -25,9 +25,10 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller, is_cluster
 from ..plugin_utils.objects import kinds
-from ..plugin_utils.objects.manifest.reader import ClusterManifest, read_cluster
+from ..plugin_utils.objects.manifest.reader import ClusterManifest
 from ..plugin_utils.providers import inventory_pool
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
+from ..plugin_utils.records.manifest_arguments import READING_SPEC, read_manifest
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import Store, plain
 from ..plugin_utils.store.file import disk
@@ -49,7 +50,7 @@ class ActionModule(ControlPlaneAction):
         "manifest": {"type": "path", "required": True},
         "template": {"type": "dict", "default": {}},
         "replicas": {"type": "int"},
-        "providers": {"type": "dict", "default": {}},
+        **READING_SPEC,
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -196,10 +197,9 @@ class ActionModule(ControlPlaneAction):
         The text is "" where a file exists already.
         """
         path, namespace = self._arguments["manifest"], self._arguments["namespace"]
-        providers = self._arguments["providers"] or None
         given = self._given(path)
         if given:
-            manifest = read_cluster(given, namespace, self._cluster, providers)
+            manifest = read_manifest(self._arguments, given)
             if not adopted:
                 self._refuse_kinds(manifest)
                 self._refuse(adoption_manifest.contradictions(manifest, hub, len(hosts)))
@@ -213,7 +213,7 @@ class ActionModule(ControlPlaneAction):
         with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP) as folder:
             draft = os.path.join(folder, f"{self._cluster}.yaml")
             disk.write_file(draft, text.encode(), disk.SECRET_FILE_MODE)
-            return read_cluster([draft], namespace, self._cluster, providers), text, notes
+            return read_manifest(self._arguments, [draft]), text, notes
 
     def _given(self, path: str) -> list[str]:
         hostvars = self._task_vars.get("hostvars") or {}

@@ -19,10 +19,10 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.documents.edit import Edit
 from ..plugin_utils.documents.read import Document
 from ..plugin_utils.objects import defaults
-from ..plugin_utils.objects.manifest.reader import read_cluster
 from ..plugin_utils.objects.validate import update
 from ..plugin_utils.records import control_plane_fields, stored_cluster
 from ..plugin_utils.records.cluster_objects import CLUSTER, CONTROL_PLANE, Object
+from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC, read_manifest
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.overlay import OverlayStore
 
@@ -37,8 +37,7 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "replicas": {"type": "int"},
         "rollout_after": {"type": "str"},
-        "manifests": {"type": "list", "elements": "path", "default": []},
-        "providers": {"type": "dict", "default": {}},
+        **MANIFESTS_SPEC,
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -52,7 +51,7 @@ class ActionModule(ControlPlaneAction):
             document = control_plane_fields.control_plane_document(*names)
             if document is not None:
                 control_plane_fields.refuse_template(document, field)
-            manifest = read_cluster(*names, arguments["providers"] or None)
+            manifest = read_manifest(arguments)
             if document is not None and field not in manifest.left_out:
                 current = _get(manifest.control_plane["spec"], field)
                 return self._in_manifest(arguments, document, field, current, value)
@@ -92,13 +91,7 @@ class ActionModule(ControlPlaneAction):
 
         It is checked by itself and against the stored objects.
         """
-        manifest = read_cluster(
-            arguments["manifests"],
-            arguments["namespace"],
-            arguments["cluster"],
-            arguments["providers"] or None,
-            contents={edit.file: edit.after},
-        )
+        manifest = read_manifest(arguments, contents={edit.file: edit.after})
         store = self.open_store(arguments) if opening.exists(arguments["store"]) else None
         stored_cluster.apply_manifest(OverlayStore(store, now_rfc3339()), manifest)
 

@@ -20,7 +20,6 @@ from ..plugin_utils.decision.removal.left_behind import LEFT_BEHIND
 from ..plugin_utils.decision.snapshot.public import public_snapshot
 from ..plugin_utils.decision.snapshot.typed_snapshot import check_snapshot
 from ..plugin_utils.move import export
-from ..plugin_utils.objects.manifest.reader import read_cluster
 from ..plugin_utils.observe import certificate_expiry
 from ..plugin_utils.observe.observation import add_detached, observe
 from ..plugin_utils.pki import secrets
@@ -38,6 +37,7 @@ from ..plugin_utils.reconcile.one_pass import (
 from ..plugin_utils.records import decision_events, stored_cluster, stored_desired_state, stored_health_checks
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.journal_entries import close_intents, steps_of
+from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC, read_manifest
 from ..plugin_utils.records.status_writer import write_status
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import Store
@@ -70,8 +70,7 @@ class ActionModule(ControlPlaneAction):
         "infrastructure_observed": {"type": "bool", "default": True},
         "checked_beforehand": {"type": "bool", "default": False},
         "step_limit": {"type": "int", "default": 60},
-        "manifests": {"type": "list", "elements": "path", "default": []},
-        "providers": {"type": "dict", "default": {}},
+        **MANIFESTS_SPEC,
         "delete": {"type": "bool", "default": False},
         "remediate": {"type": "list", "elements": "str", "default": []},
         "check_health": {"type": "bool", "default": False},
@@ -236,10 +235,7 @@ class ActionModule(ControlPlaneAction):
     def _as_if(self, store: Store, arguments: dict[str, t.Any]) -> None:
         # The store of check mode keeps this in memory; the run's own tasks before this one wrote nothing either.
         if arguments["manifests"]:
-            manifest = read_cluster(
-                arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
-            )
-            stored_cluster.apply_manifest(store, manifest)
+            stored_cluster.apply_manifest(store, read_manifest(arguments))
         elif not (arguments["delete"] or arguments["remediate"] or arguments["check_health"]):
             stored_desired_state.settle_in_api(store, arguments)
         if arguments["delete"]:

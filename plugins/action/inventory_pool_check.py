@@ -19,14 +19,14 @@ from ..plugin_utils.decision.snapshot.typed_snapshot import read_snapshot
 from ..plugin_utils.providers.host_table import hosts_text
 from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
 from ..plugin_utils.records.cluster_objects import Object
+from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC
 
 
 class ActionModule(ForeseeingAction):
     """Action plugin of the module kubeadm.control_plane.inventory_pool_check; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
-        "manifests": {"type": "list", "elements": "path", "default": []},
-        "providers": {"type": "dict", "default": {}},
+        **MANIFESTS_SPEC,
         "show": {"type": "bool", "default": True},
     }
 

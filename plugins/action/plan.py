@@ -13,10 +13,10 @@ from ..plugin_utils.decision import decision_text, terms
 from ..plugin_utils.decision.plan.document import acting_steps, make_plan
 from ..plugin_utils.decision.plan.text import plan_text
 from ..plugin_utils.decision.snapshot.public import public_snapshot
-from ..plugin_utils.objects.manifest.reader import read_cluster
 from ..plugin_utils.reconcile import plan_and_reconcile, plan_files
 from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
 from ..plugin_utils.records.cluster_objects import Object
+from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC
 from ..plugin_utils.store.opening import STORE_SPEC
 
 
@@ -25,8 +25,7 @@ class ActionModule(ForeseeingAction):
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "store": {**STORE_SPEC, "required": False},
-        "manifests": {"type": "list", "elements": "path", "default": []},
-        "providers": {"type": "dict", "default": {}},
+        **MANIFESTS_SPEC,
         "replace": plan_and_reconcile.POLICY_SPEC,
         "consent": plan_and_reconcile.CONSENT_SPEC,
         "snapshot": {"type": "path"},
@@ -44,7 +43,7 @@ class ActionModule(ForeseeingAction):
             plan_and_reconcile.NewNames(snapshot) if arguments["plan_file"] and snapshot.get("controlPlane") else None
         )
         document = make_plan(snapshot, now_rfc3339(), names)
-        result: dict[str, t.Any] = {"changed": False}
+        result: dict[str, t.Any] = {"changed": False, "unmanaged": []}
         for key, content, keep in (
             ("plan_file", document, plan_files.write_plan_file),
             ("snapshot_file", snapshot, plan_files.write_snapshot_file),
@@ -54,7 +53,7 @@ class ActionModule(ForeseeingAction):
                 result[key] = keep(arguments[key], content) if write else plan_and_reconcile.absolute(arguments[key])
         if arguments["show"]:
             self.display.display("\n" + plan_text(document, result.get("plan_file")))
-        return {**result, **plan_result(document), **self._refusal(document)}
+        return {**result, **self.said_of_manifest, **plan_result(document), **self._refusal(document)}
 
     @staticmethod
     def _refusal(document: Object) -> dict[str, t.Any]:
@@ -75,10 +74,7 @@ class ActionModule(ForeseeingAction):
         snapshot = plan_files.read_snapshot_file(arguments["snapshot"], arguments["namespace"], arguments["cluster"])
         snapshot = {**snapshot, "policy": policy}
         if arguments["manifests"]:
-            manifest = read_cluster(
-                arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
-            )
-            snapshot = plan_and_reconcile.with_manifest(snapshot, manifest)
+            snapshot = plan_and_reconcile.with_manifest(snapshot, self.manifest(arguments))
         return public_snapshot(snapshot)
 
 

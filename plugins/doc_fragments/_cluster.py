@@ -46,4 +46,12 @@ options:
     description: The infrastructure providers' roles by the kind of template or cluster that they serve.
     type: dict
     default: {}
+  unknown_documents:
+    description:
+      - What is done with documents of the manifest that this collection doesn't manage, such as MachineDeployments. With V(report) they are left alone
+        and counted in one line. With V(refuse) the manifest is refused.
+    type: str
+    choices: [report, refuse]
+    default: report
+    version_added: 0.10.0
 """

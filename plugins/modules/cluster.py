@@ -92,6 +92,28 @@ checked_beforehand:
   returned: with a manifest
   type: bool
   version_added: 0.10.0
+unmanaged:
+  description: What the manifest has beside and is left alone, by kind.
+  returned: with a manifest
+  type: list
+  elements: dict
+  contains:
+    group:
+      description: The API group, empty for the core group.
+      type: str
+    kind:
+      description: The kind.
+      type: str
+    count:
+      description: How many documents there are.
+      type: int
+    names:
+      description: The names of the first ten.
+      type: list
+      elements: str
+  sample:
+    - {group: cluster.x-k8s.io, kind: MachineDeployment, count: 1, names: [prod-md-0]}
+  version_added: 0.10.0
 changes:
   description: What was changed in the store, or would be in check mode; fields by their paths, without values.
   returned: success

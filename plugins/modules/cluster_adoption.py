@@ -55,6 +55,12 @@ options:
     description: Infrastructure kinds and the roles that serve them.
     type: dict
     default: {}
+  unknown_documents:
+    description: See O(kubeadm.control_plane.cluster#module:unknown_documents).
+    type: str
+    choices: [report, refuse]
+    default: report
+    version_added: 0.10.0
 requirements:
   - cryptography (on the controller)
 extends_documentation_fragment:

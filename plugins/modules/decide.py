@@ -51,6 +51,12 @@ options:
     description: In check mode with O(manifests), the infrastructure providers' roles by kind.
     type: dict
     default: {}
+  unknown_documents:
+    description: See O(kubeadm.control_plane.cluster#module:unknown_documents).
+    type: str
+    choices: [report, refuse]
+    default: report
+    version_added: 0.10.0
   delete:
     description: In check mode, show the steps of deleting the cluster.
     type: bool

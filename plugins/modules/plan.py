@@ -112,6 +112,28 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+unmanaged:
+  description: What the manifest has beside and is left alone, by kind; empty without a manifest.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    group:
+      description: The API group, empty for the core group.
+      type: str
+    kind:
+      description: The kind.
+      type: str
+    count:
+      description: How many documents there are.
+      type: int
+    names:
+      description: The names of the first ten.
+      type: list
+      elements: str
+  sample:
+    - {group: cluster.x-k8s.io, kind: MachineDeployment, count: 1, names: [prod-md-0]}
+  version_added: 0.10.0
 steps:
   description: The steps in order, in the form of docs/reference/plan.md, with C(expects) as the hash alone.
   returned: success

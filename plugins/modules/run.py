@@ -83,6 +83,12 @@ options:
     type: dict
     default: {}
     version_added: 0.10.0
+  unknown_documents:
+    description: See O(kubeadm.control_plane.cluster#module:unknown_documents).
+    type: str
+    choices: [report, refuse]
+    default: report
+    version_added: 0.10.0
   ignore_worker_nodes:
     description: See O(kubeadm.control_plane.cluster#module:ignore_worker_nodes).
     type: bool
@@ -186,6 +192,28 @@ exists:
   description: Whether the store has the cluster, or would have it outside check mode.
   returned: with O(cluster_state)
   type: bool
+  version_added: 0.10.0
+unmanaged:
+  description: What the manifest has beside and is left alone, by kind.
+  returned: with O(cluster_state=present) and a manifest
+  type: list
+  elements: dict
+  contains:
+    group:
+      description: The API group, empty for the core group.
+      type: str
+    kind:
+      description: The kind.
+      type: str
+    count:
+      description: How many documents there are.
+      type: int
+    names:
+      description: The names of the first ten.
+      type: list
+      elements: str
+  sample:
+    - {group: cluster.x-k8s.io, kind: MachineDeployment, count: 1, names: [prod-md-0]}
   version_added: 0.10.0
 changes:
   description: What was changed in the store, or would be in check mode; fields by their paths, without values.

@@ -73,6 +73,21 @@ def test_duplicate_names(workspace: Workspace) -> None:
     refused(workspace, "NspawnMachineTemplate", "bad-control-plane", "two objects")
 
 
+def test_a_template_as_it_is(workspace: Workspace) -> None:
+    """Workers and addons are counted in one line, once in a run; the strict mode refuses them."""
+    beside = [
+        {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": kind, "metadata": {"name": "md-0"}}
+        for kind in ("MachineDeployment", "MachinePool")
+    ]
+    workspace.write("good", changed("good", lambda documents: documents.extend(beside)))
+    line = "[default/good] not managed by this collection: 1 MachineDeployment, 1 MachinePool"
+    for playbook, arguments in (("plan", ()), ("reconcile", ("--check",))):
+        run = workspace.playbook(playbook, *arguments).succeeded()
+        assert run.output.count(line) == 1, run.output
+    strict = ("-e", "control_plane_unknown_documents=refuse")
+    refused(workspace, "MachineDeployment is not a kind that is managed here", "MachinePool is not", arguments=strict)
+
+
 def test_yaml_that_is_none(workspace: Workspace) -> None:
     """A file that can't be parsed is named with its line; the run has a host for it."""
     workspace.write("broken", "apiVersion: v1\nkind: [Cluster\n  name: x\n")

@@ -60,6 +60,7 @@ SETTINGS = frozenset(
         "control_plane_snapshot",
         "control_plane_snapshot_file",
         "control_plane_store",
+        "control_plane_unknown_documents",
         "control_plane_use_export",
         "control_plane_wait_timeout",
         "machine_inventory_consent_forget",

@@ -108,6 +108,28 @@ def is_secret_variable(name: str) -> bool:
     return _SECRET.search(lower) is not None or not _SECRET_WORDS.isdisjoint(lower.split("_"))
 
 
+def typing_errors(text: str, meant: str, limit: int) -> bool:
+    """Return whether a text differs from another by a few typing errors.
+
+    By one at least, and at most `limit`: a letter that is missing, one too many, another one, or two that are swapped.
+    """
+    if text == meant or abs(len(text) - len(meant)) > limit:
+        return False
+    older: list[int] = []
+    last = list(range(len(meant) + 1))
+    for row, letter in enumerate(text, 1):
+        line = [row]
+        for column, other in enumerate(meant, 1):
+            cost = min(last[column] + 1, line[column - 1] + 1, last[column - 1] + (letter != other))
+            if row > 1 and column > 1 and letter == meant[column - 2] and text[row - 2] == other:
+                cost = min(cost, older[column - 2] + 1)
+            line.append(cost)
+        if min(line) > limit:
+            return False
+        older, last = last, line
+    return last[-1] <= limit
+
+
 def label_value(name: str) -> str:
     """Return the value of the control-plane-name label for a name.
 

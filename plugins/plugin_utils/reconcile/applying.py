@@ -16,6 +16,7 @@ from ..objects.manifest.reader import ClusterManifest
 from ..records import stored_cluster, stored_desired_state
 from ..records.cluster_objects import CLUSTER, ClusterObjects
 from ..records.journal_entries import close_intents
+from ..records.manifest_arguments import MANIFESTS_SPEC
 from ..store import opening
 from ..store.base import Store, StoreError
 from ..store.overlay import OverlayStore
@@ -23,8 +24,7 @@ from . import deleted_machines, plan_and_reconcile, plan_files
 from .foreseeing import ForeseeingAction
 
 MANIFEST_SPEC: dict[str, t.Any] = {
-    "manifests": {"type": "list", "elements": "path", "default": []},
-    "providers": {"type": "dict", "default": {}},
+    **MANIFESTS_SPEC,
     "ignore_worker_nodes": {"type": "bool", "default": False},
     "plan_file": {"type": "path"},
 }
@@ -107,7 +107,7 @@ class ApplyingAction(ForeseeingAction):
             self.note(change)
             if self.check_mode:
                 self.progress(arguments["cluster"], f"would {change}")
-        return {"changed": bool(changes), "changes": changes, "exists": True}
+        return {"changed": bool(changes), "changes": changes, "exists": True, **self.said_of_manifest}
 
     def _from_the_store(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Default and validate a cluster whose objects were applied to the API.

@@ -14,10 +14,12 @@ from ...module_utils.common.values import now_rfc3339
 from ..base_classes.control_plane_action import ControlPlaneAction
 from ..calls.failure import ControlPlaneFailure
 from ..decision.snapshot.typed_snapshot import check_snapshot
-from ..objects.manifest.reader import ClusterManifest, read_cluster
+from ..objects.manifest.reader import ClusterManifest
+from ..objects.manifest.unmanaged import summary_line
 from ..observe.observation import observe
 from ..records import stored_cluster, stored_desired_state
 from ..records.cluster_objects import CLUSTER, ClusterObjects, Object
+from ..records.manifest_arguments import read_manifest, unmanaged_result
 from ..store import opening
 from ..store.base import Store
 from ..store.overlay import OverlayStore
@@ -29,6 +31,8 @@ class ForeseeingAction(ControlPlaneAction):
     """Action that predicts what a run would find and do."""
 
     ONE_VIEW = True
+    # What the result says of the manifest, once it is read.
+    said_of_manifest: t.Mapping[str, t.Any] = {}
 
     def foresee(
         self, arguments: dict[str, t.Any], policy: t.Optional[Object] = None, every: bool = False
@@ -98,10 +102,12 @@ class ForeseeingAction(ControlPlaneAction):
         return snapshot
 
     def manifest(self, arguments: t.Mapping[str, t.Any]) -> ClusterManifest:
-        """Read the cluster's manifest and show its warnings."""
-        manifest = read_cluster(
-            arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
-        )
+        """Read the cluster's manifest; show its warnings and what is left alone."""
+        manifest = read_manifest(arguments)
+        self.said_of_manifest = unmanaged_result(manifest)
+        line = summary_line(manifest.unmanaged)
+        if line:
+            self.progress(arguments["cluster"], line)
         for warning in manifest.warnings:
             self.display.warning(warning)
         return manifest

@@ -27,11 +27,11 @@ from ..decision.decide import decide
 from ..decision.remediation import unhealthy_machines
 from ..decision.removal.left_behind import LEFT_BEHIND
 from ..decision.snapshot.typed_snapshot import check_snapshot
-from ..objects.manifest.reader import read_cluster
 from ..observe import certificate_expiry
 from ..observe.observation import observe
 from ..records import stored_cluster, stored_desired_state, stored_health_checks
 from ..records.cluster_objects import ClusterObjects, Object
+from ..records.manifest_arguments import MANIFESTS_SPEC, read_manifest
 from ..records.status_writer import write_status
 from ..store import opening
 from ..store.base import Conflict, Store
@@ -44,8 +44,7 @@ from .one_pass import Seen, is_settled, was_settled
 Variables = dict[str, t.Any]
 SPEC: dict[str, t.Any] = {
     **CLUSTER_SPEC,
-    "manifests": {"type": "list", "elements": "path", "default": []},
-    "providers": {"type": "dict", "default": {}},
+    **MANIFESTS_SPEC,
     "replace": plan_and_reconcile.POLICY_SPEC,
     "consent": plan_and_reconcile.CONSENT_SPEC,
 }
@@ -175,9 +174,7 @@ class Glance(ForeseeingAction):
     def _wanted(self, arguments: dict[str, t.Any], store: Store) -> t.Optional[ClusterObjects]:
         """Return the cluster's objects, None where the manifest differs."""
         if arguments["manifests"]:
-            manifest = read_cluster(
-                arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
-            )
+            manifest = read_manifest(arguments)
             if manifest.warnings or stored_cluster.update_warnings(store, manifest):
                 return None
             changes: t.Optional[list[str]] = stored_cluster.apply_manifest(store, manifest)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....module_utils.common import kubernetes_versions
@@ -21,7 +21,8 @@ from .. import defaults, kinds, machine_health_check
 from ..convert import whole_objects
 from ..validate import cluster as validate_cluster
 from ..validate import control_plane as validate
-from .related import Index, control_plane_reference, template_reference
+from .related import Index, control_plane_reference, named_kind, template_reference
+from .unmanaged import REPORT, Others, UnmanagedKind, sort_out
 
 _TEMPLATE_PATH = "spec.machineTemplate.spec.infrastructureRef"
 
@@ -50,6 +51,8 @@ class ClusterManifest:
 
     `left_out` names the fields of the control plane that the manifest says nothing about and that keep their stored value
     (defaults.left_out); the rules that depend on them are checked against what is stored.
+
+    `unmanaged` are the kinds of the documents beside, which are left alone.
     """
 
     cluster: dict[str, Any]
@@ -61,6 +64,7 @@ class ClusterManifest:
     left_out: tuple[str, ...] = ()
     reports: Mapping[str, Report] = field(default_factory=dict, compare=False, repr=False)
     health_checks: tuple[dict[str, Any], ...] = ()
+    unmanaged: tuple[UnmanagedKind, ...] = field(default=(), compare=False)
 
     def report(self, obj: Mapping[str, Any]) -> Report:
         """Return a report for further violations of one of the objects.
@@ -83,7 +87,7 @@ class _Reading:
     providers: Mapping[str, str]
     violations: list[Violation]
     reports: list[Report] = field(default_factory=list)
-    used: list[Document] = field(default_factory=list)
+    used: set[Document] = field(default_factory=set)
     # Kinds whose reference is already told to be wrong: their documents look like strangers and are not told again.
     unresolved: list[str] = field(default_factory=list)
 
@@ -91,7 +95,7 @@ class _Reading:
         """Return the document in hub form, and its report for further violations."""
         report = document.report()
         self.reports.append(report)
-        self.used.append(document)
+        self.used.add(document)
         return whole_objects.to_hub(document, report), report
 
 
@@ -112,8 +116,7 @@ def list_clusters(paths: Sequence[str]) -> list[ClusterEntry]:
         if problems:
             broken[path] = problems
     index = Index(documents)
-    clusters = [document for document in documents if document.kind == kinds.CLUSTER]
-    for document in clusters:
+    for document in index.of_kind(kinds.CLUSTER):
         key = (document.namespace, document.name)
         files = list(entries[key].paths) if key in entries else []
         files += [related.file for related in [document, *index.related(document)]]
@@ -141,31 +144,46 @@ def read_cluster(
     name: str,
     providers: Mapping[str, str] | None = None,
     contents: Mapping[str, str] | None = None,
+    unknown_documents: str = REPORT,
 ) -> ClusterManifest:
     """Return the cluster `namespace`/`name` of the given files.
 
     ManifestError with every violation when anything is wrong.
 
     `providers` maps infrastructure kinds to provider roles (default: the local provider). Other clusters of the same files are left
-    alone; objects that belong to no cluster are a violation, since a reference with a typing error has exactly that effect. `contents`
+    alone, and so are documents of kinds that are not managed here, unless `unknown_documents` is REFUSE (unmanaged.py). `contents`
     holds the text of files that are read as if they were changed already.
     """
     documents, violations = read_files(list(dict.fromkeys(paths)), contents)
     reading = _Reading(documents, namespace, kinds.DEFAULT_PROVIDERS if providers is None else providers, violations)
-    _duplicates(reading)
     index = Index(documents)
-    found = [d for d in documents if d.kind == kinds.CLUSTER and d.namespace == namespace and d.name == name]
-    if not found:
-        others = [f"{d.namespace}/{d.name}" for d in documents if d.kind == kinds.CLUSTER]
+    _duplicates(reading)
+    found = index.get(kinds.CLUSTER, namespace, name)
+    if found is None:
+        _refuse_api_version(reading, name)
+        others = [f"{d.namespace}/{d.name}" for d in index.of_kind(kinds.CLUSTER)]
         rule = "the manifest holds no Cluster of this name"
         fix = f"It holds: {', '.join(others) or 'no Cluster at all'}. Files: {', '.join(paths) or 'none'}."
         raise ManifestError([*violations, Violation(f"Cluster {namespace}/{name}", "metadata.name", name, rule, fix)])
-    manifest = _read(found[0], index, reading)
-    _strangers(found[0], index, reading)
+    manifest = _read(found, index, reading)
+    beside = _others(found, index, reading, unknown_documents)
+    violations += beside.violations
     everything = [*violations, *(violation for report in reading.reports for violation in report.violations)]
     if everything or manifest is None:
         raise ManifestError(everything)
-    return manifest
+    return replace(manifest, unmanaged=beside.unmanaged)
+
+
+def _refuse_api_version(reading: _Reading, name: str) -> None:
+    """Refuse a Cluster of the wanted name that is of another group.
+
+    Another software may have Clusters, too, but not instead of this one.
+    """
+    for document in reading.documents:
+        if document.kind == kinds.CLUSTER and (document.namespace, document.name) == (reading.namespace, name):
+            _cluster, report = reading.take(document)
+            wrong = [violation for violation in report.violations if violation.path == "apiVersion"]
+            raise ManifestError([*reading.violations, *wrong])
 
 
 def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifest | None:
@@ -212,8 +230,12 @@ def _written(control_plane: Mapping[str, Any], left_out: Sequence[str]) -> Mappi
 
 
 def _duplicates(reading: _Reading) -> None:
+    """Report two objects of one name, of managed kinds."""
+    known = {kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE_HEALTH_CHECK, kinds.SECRET, *reading.providers}
     seen: dict[tuple[str, str, str, str], Document] = {}
     for document in reading.documents:
+        if named_kind(document) not in known:
+            continue
         key = (kinds.group(document.api_version), document.kind, document.namespace, document.name)
         if document.kind == kinds.KUBEADM_CONTROL_PLANE:
             key = ("", *key[1:])
@@ -224,7 +246,7 @@ def _duplicates(reading: _Reading) -> None:
                 document.label, "metadata.name", document.name, rule, fix, document.locate("metadata.name")
             )
             reading.violations.append(violation)
-            reading.used.append(document)
+            reading.used.add(document)
         seen.setdefault(key, document)
 
 
@@ -299,7 +321,7 @@ def _provided(
         rule = f"there is no provider for {kind}; known kinds: {', '.join(known) or 'none'}"
         fix = "Use one of these, or name the role that provides this kind in control_plane_providers."
         report.add(child(path, "kind"), kind, rule, fix)
-        reading.used += [found] if found is not None else []
+        reading.used.update([found] if found is not None else [])
         return None
     if found is None:
         _missing(report, path, reference, [d.name for d in same])
@@ -335,34 +357,15 @@ def _health_checks(document: Document, index: Index, reading: _Reading) -> Itera
         yield checked
 
 
-def _strangers(cluster: Document, index: Index, reading: _Reading) -> None:
-    """Report the objects that no Cluster of the manifest leads to."""
-    core = (kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE_HEALTH_CHECK, kinds.SECRET)
-    known = {*core, *reading.providers}
-    belongs = index.claimed()
-    for document in reading.documents:
-        if document in reading.used or document in belongs:
-            continue
-        if document.kind == kinds.CLUSTER or document.kind in reading.unresolved:
-            continue
-        if document.kind not in known:
-            rule = f"{document.kind} is not a kind that is managed here; known kinds: {', '.join(sorted(known))}"
-            fix = "Move it to a file of its own that is not among the manifests."
-            path, value = "kind", document.kind
-        else:
-            path, value, rule = (
-                "metadata.name",
-                document.name,
-                f"no Cluster of the manifest leads to this {document.kind}",
-            )
-            fix = "Refer to it, correct the reference or the name, or remove it."
-            if document.kind == kinds.SECRET:
-                fix = f"Name it {cluster.name}-ca, -etcd, -proxy, -sa or -kubeconfig, use it in contentFrom, or remove it."
-            if document.kind == kinds.MACHINE_HEALTH_CHECK:
-                path, value = "spec.clusterName", None
-                fix = f"Name there the Cluster that it is for, such as {cluster.name}, or remove it."
-        violation = Violation(document.label, path, value, rule, fix, document.locate(path))
-        reading.violations.append(violation)
+def _others(cluster: Document, index: Index, reading: _Reading, unknown_documents: str) -> Others:
+    """Return what becomes of documents that no Cluster leads to."""
+    clusters, belongs = set(index.of_kind(kinds.CLUSTER)), index.claimed()
+    others = [
+        document
+        for document in reading.documents
+        if document not in reading.used and document not in belongs and document not in clusters
+    ]
+    return sort_out(cluster, others, index, reading.providers, reading.unresolved, unknown_documents)
 
 
 def _warnings(control_plane: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,14 +8,40 @@ It follows the references as they are written.
 
 from __future__ import annotations
 
+import difflib
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...documents.read import Document
 from .. import kinds
 
+# Groups of the kinds whose names other software uses as well.
+_GROUPS: Mapping[str, str] = {
+    kinds.CLUSTER: kinds.GROUP_CLUSTER,
+    kinds.MACHINE_HEALTH_CHECK: kinds.GROUP_CLUSTER,
+    kinds.SECRET: "",
+}
+_MISSPELLED = 0.8
+_Key = tuple[str, str, str]
 
-def _mapping(value: Any, *keys: str) -> Mapping[str, Any]:
+
+def named_kind(document: Document) -> str:
+    """Return a document's kind, with its group where that is another software's.
+
+    Others have a Cluster, too. A group that is nearly the right one is a typing error, and is refused where the document is read.
+    """
+    group = kinds.group(document.api_version)
+    return f"{document.kind}.{group}" if _is_others(document.kind, group) else document.kind
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_others(kind: str, group: str) -> bool:
+    expected = _GROUPS.get(kind, group)
+    return group != expected and "." in group and not difflib.get_close_matches(group[:253], [expected], 1, _MISSPELLED)
+
+
+def mapping(value: Any, *keys: str) -> Mapping[str, Any]:
     """Return the mapping at `keys` below `value`, or an empty one.
 
     The content of a document has not been checked yet.
@@ -27,7 +53,7 @@ def _mapping(value: Any, *keys: str) -> Mapping[str, Any]:
 
 def control_plane_reference(cluster: Document) -> Mapping[str, Any]:
     """Return a Cluster's controlPlaneRef as written."""
-    return _mapping(cluster.data, "spec", "controlPlaneRef")
+    return mapping(cluster.data, "spec", "controlPlaneRef")
 
 
 def template_reference(control_plane: Document) -> Mapping[str, Any]:
@@ -40,7 +66,7 @@ def template_reference(control_plane: Document) -> Mapping[str, Any]:
         ("machineTemplate", "infrastructureRef"),
         ("infrastructureTemplate",),
     ):
-        found = _mapping(control_plane.data, "spec", *keys)
+        found = mapping(control_plane.data, "spec", *keys)
         if found:
             return found
     return {}
@@ -56,7 +82,7 @@ def _secret_names(value: Any) -> Iterator[str]:
             yield from _secret_names(entry)
     elif isinstance(value, dict):
         for key, entry in value.items():
-            name = _mapping(entry, "secret").get("name") if key in ("contentFrom", "passwdFrom") else None
+            name = mapping(entry, "secret").get("name") if key in ("contentFrom", "passwdFrom") else None
             if isinstance(name, str):
                 yield name
             yield from _secret_names(entry)
@@ -66,11 +92,27 @@ class Index:
     """Index of a manifest's documents by kind, namespace and name."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self._documents = list(documents)
-        self._by_key: dict[tuple[str, str, str], Document] = {}
-        for document in documents:
-            self._by_key.setdefault((document.kind, document.namespace, document.name), document)
-        self._claimed: list[Document] | None = None
+        self.documents = list(documents)
+        self._position = {document: number for number, document in enumerate(self.documents)}
+        self._by_key: dict[_Key, Document] = {}
+        self._by_kind: dict[str, list[Document]] = {}
+        # Secrets by name and by label, health checks by their Cluster: (which of them, namespace, name).
+        self._listed: dict[_Key, list[Document]] = {}
+        for document in self.documents:
+            kind = named_kind(document)
+            self._by_key.setdefault((kind, document.namespace, document.name), document)
+            self._by_kind.setdefault(kind, []).append(document)
+            if kind == kinds.SECRET:
+                self._list("name", document, document.name)
+                labels = mapping(document.data, "metadata", "labels")
+                self._list("label", document, labels.get(kinds.LABEL_CLUSTER_NAME))
+            elif kind == kinds.MACHINE_HEALTH_CHECK:
+                self._list("check", document, mapping(document.data, "spec").get("clusterName"))
+        self._claimed: set[Document] | None = None
+
+    def _list(self, which: str, document: Document, name: Any) -> None:
+        if isinstance(name, str):
+            self._listed.setdefault((which, document.namespace, name), []).append(document)
 
     def get(self, kind: Any, namespace: str, name: Any) -> Document | None:
         """Return the first document of that kind, namespace and name."""
@@ -78,16 +120,19 @@ class Index:
             return None
         return self._by_key.get((kind, namespace, name))
 
+    def of_kind(self, kind: str, namespace: str | None = None) -> list[Document]:
+        """Return the documents of a kind, in a namespace or in all."""
+        found = self._by_kind.get(kind, [])
+        return [document for document in found if namespace in (None, document.namespace)]
+
     def related(self, cluster: Document) -> list[Document]:
         """Return the documents that a Cluster leads to.
 
         They are control plane, machine template, infrastructure cluster, health checks, Secrets.
         """
         found: list[Document] = []
-        infrastructure = _mapping(cluster.data, "spec", "infrastructureRef")
-        control_plane = self.get(
-            kinds.KUBEADM_CONTROL_PLANE, cluster.namespace, control_plane_reference(cluster).get("name")
-        )
+        infrastructure = mapping(cluster.data, "spec", "infrastructureRef")
+        control_plane = self._control_plane(cluster)
         candidates = [
             control_plane,
             self.get(infrastructure.get("kind"), cluster.namespace, infrastructure.get("name")),
@@ -96,50 +141,43 @@ class Index:
             template = template_reference(control_plane)
             candidates.append(self.get(template.get("kind"), cluster.namespace, template.get("name")))
         found += [candidate for candidate in candidates if candidate is not None]
-        return found + self.health_checks(cluster) + self._secrets_of(cluster, control_plane)
+        return found + self.health_checks(cluster) + self.secrets(cluster)
+
+    def _control_plane(self, cluster: Document) -> Document | None:
+        reference = control_plane_reference(cluster)
+        return self.get(kinds.KUBEADM_CONTROL_PLANE, cluster.namespace, reference.get("name"))
 
     def health_checks(self, cluster: Document) -> list[Document]:
         """Return the MachineHealthChecks that name the Cluster."""
-        return [
-            document
-            for document in self._documents
-            if document.kind == kinds.MACHINE_HEALTH_CHECK
-            and document.namespace == cluster.namespace
-            and _mapping(document.data, "spec").get("clusterName") == cluster.name
-        ]
+        return list(self._listed.get(("check", cluster.namespace, cluster.name), ()))
 
     def secrets(self, cluster: Document) -> list[Document]:
         """Return the Secrets of a Cluster.
 
         They are its own by name, by label, or because its files and users refer to them.
         """
-        return [document for document in self.related(cluster) if document.kind == kinds.SECRET]
+        wanted = {kinds.secret_name(cluster.name, purpose) for purpose in kinds.SECRET_PURPOSES}
+        wanted |= self.secrets_of_files(cluster)
+        found = set(self._listed.get(("label", cluster.namespace, cluster.name), ()))
+        found.update(each for name in wanted for each in self._listed.get(("name", cluster.namespace, name), ()))
+        return sorted(found, key=self._position.__getitem__)
 
-    def _secrets_of(self, cluster: Document, control_plane: Document | None) -> list[Document]:
-        wanted: set[str] = {kinds.secret_name(cluster.name, purpose) for purpose in kinds.SECRET_PURPOSES}
+    def secrets_of_files(self, cluster: Document) -> set[str]:
+        """Return the names of the Secrets that files and users refer to."""
+        control_plane = self._control_plane(cluster)
         if control_plane is None:
-            free = [
-                d for d in self._documents if d.kind == kinds.KUBEADM_CONTROL_PLANE and d.namespace == cluster.namespace
-            ]
+            free = self.of_kind(kinds.KUBEADM_CONTROL_PLANE, cluster.namespace)
             control_plane = free[0] if len(free) == 1 else None
-        if control_plane is not None:
-            wanted.update(_secret_names(control_plane.data))
-        found: list[Document] = []
-        for document in self._documents:
-            if document.kind == kinds.SECRET and document.namespace == cluster.namespace:
-                labels = _mapping(document.data, "metadata", "labels")
-                if document.name in wanted or labels.get(kinds.LABEL_CLUSTER_NAME) == cluster.name:
-                    found.append(document)
-        return found
+        return set(_secret_names(control_plane.data)) if control_plane is not None else set()
 
-    def claimed(self) -> list[Document]:
+    def claimed(self) -> set[Document]:
         """Return every document that some Cluster of the manifest leads to."""
         if self._claimed is None:
-            clusters = [document for document in self._documents if document.kind == kinds.CLUSTER]
-            self._claimed = [document for cluster in clusters for document in self.related(cluster)]
+            clusters = self.of_kind(kinds.CLUSTER)
+            self._claimed = {document for cluster in clusters for document in self.related(cluster)}
         return self._claimed
 
     def unclaimed(self, kind: str) -> list[Document]:
         """Return the documents of a kind that no Cluster leads to."""
         claimed = self.claimed()
-        return [d for d in self._documents if d.kind == kind and not any(d is other for other in claimed)]
+        return [document for document in self.of_kind(kind) if document not in claimed]

@@ -54,6 +54,24 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
+@pytest.mark.parametrize("unknown_documents", ["report", "refuse"])
+def test_what_is_not_managed_is_in_the_result(folder: Folder, unknown_documents: str) -> None:
+    """Also of a plan on a snapshot, and nothing of it becomes a step."""
+    plain = folder.run(snapshot_file=str(folder.snapshot))
+    workers = {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineDeployment", "metadata": {"name": "md-0"}}
+    folder.manifest.write_text(f"{folder.manifest.read_text()}---\n{yaml.safe_dump(workers)}")
+    for result in (
+        folder.run(unknown_documents=unknown_documents),
+        folder.what_if(manifests=[str(folder.manifest)], unknown_documents=unknown_documents),
+    ):
+        if unknown_documents == "refuse":
+            assert result["failed"] and "MachineDeployment is not a kind that is managed here" in result["msg"]
+            continue
+        assert actions(result) == actions(plain)
+        told = {"group": "cluster.x-k8s.io", "kind": "MachineDeployment", "count": 1, "names": ["md-0"]}
+        assert (result["unmanaged"], plain["unmanaged"]) == ([told], [])
+
+
 def actions(result: Object) -> list[str]:
     assert not result.get("failed"), result["msg"]
     return [step["action"] for step in result["steps"]]

@@ -100,15 +100,6 @@ def test_two_objects_of_one_name(documents: Documents, refused: Refused) -> None
     assert "manifest.yaml:" in found[0].fix
 
 
-def test_an_object_that_no_cluster_leads_to(documents: Documents, refused: Refused) -> None:
-    other = {**documents[2], "metadata": {"name": "unused"}}
-    found = refused([*documents, other, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}}])
-    assert [(violation.object, violation.path) for violation in found] == [
-        ("NspawnMachineTemplate default/unused", "metadata.name"),
-        ("Deployment default/a", "kind"),
-    ]
-
-
 def test_other_clusters_in_the_same_file_are_left_alone(documents: Documents, read: Read) -> None:
     other: Documents = [
         {**document, "metadata": {"name": "o-" + document["metadata"]["name"]}} for document in documents
