@@ -75,7 +75,7 @@ NAME = "from_cluster_api"
 def from_cluster_api(value: t.Any) -> list[dict[str, t.Any]]:
     """Return Cluster API objects of any version in hub form; see DOCUMENTATION."""
     with kubeadm.explained():
-        return cluster_api.hub_objects(value)
+        return cluster_api.hub_objects(NAME, value)
 
 
 class FilterModule:

@@ -132,7 +132,7 @@ def to_cluster_api(
         shown = str(infrastructure_version)[:80]
         raise AnsibleFilterError(f"infrastructure_version is an API version like v1beta1, not {shown!r}.")
     with kubeadm.explained():
-        hubs = cluster_api.hub_objects(value)
+        hubs = cluster_api.hub_objects(NAME, value)
         converted = [
             whole_objects.from_hub(hub, str(version), str(infrastructure_version), keep=on_loss == "keep")
             for hub in hubs

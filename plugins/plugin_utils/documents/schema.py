@@ -7,7 +7,7 @@ It checks types, unknown fields, and fields that are refused by name.
 
 A description is: the name of a scalar type ("string", "integer", "boolean", "intOrString", "duration", "timestamp",
 "seconds", "days"), "any" or "object" (taken unchanged), a list with one description (a list of such),
-`MapOf(description)`, a dict (a structure's fields), or `Refused(rule, fix)`.
+`MapOf(description)`, a dict (a structure's fields), `Refused(rule, fix)`, or `Ignored(description, warning)`.
 """
 
 from __future__ import annotations
@@ -39,6 +39,17 @@ class Refused:
     fix: str
 
 
+@dataclass(frozen=True)
+class Ignored:
+    """Field that is read, has no effect and is not kept: what it would be, and the warning.
+
+    A value that is false asks for nothing and needs no warning.
+    """
+
+    value: Any
+    warning: str
+
+
 class _Absent:
     """Mark for a value that had to be left out."""
 
@@ -56,6 +67,10 @@ def check(value: Any, description: Any, path: str, report: Report, hints: Mappin
     """
     if isinstance(description, Refused):
         report.unreadable(path, None, description.rule, description.fix)
+        return ABSENT
+    if isinstance(description, Ignored):
+        if check(value, description.value, path, report, hints) not in (ABSENT, False):
+            report.warn(path, description.warning)
         return ABSENT
     if isinstance(description, str):
         return _scalar(value, description, path, report)

@@ -19,10 +19,10 @@ from . import kubeadm
 Object = dict[str, t.Any]
 
 
-def hub_objects(value: t.Any) -> list[Object]:
-    """Return the hub form of YAML text or objects.
+def hub_objects(name: str, value: t.Any) -> list[Object]:
+    """Return the hub form of YAML text or objects, for the filter ``name``.
 
-    ``value`` is YAML text, a list of objects, or one object.
+    ``value`` is YAML text, a list of objects, or one object. What is read without effect is shown as a warning.
 
     Raises:
         ManifestError: with everything that is wrong.
@@ -48,6 +48,7 @@ def hub_objects(value: t.Any) -> list[Object]:
         violations.append(_refused("there is no object in it", "Give at least one object."))
     if violations:
         raise ManifestError(violations)
+    kubeadm.warn(name, [warning for _data, report in sources for warning in report.warnings])
     return hubs
 
 

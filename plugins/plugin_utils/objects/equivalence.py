@@ -46,7 +46,8 @@ _DEFAULTS: Mapping[str, Any] = {
     "unsafeSkipCAVerification": False,
 }
 # Maps with free keys, in which an empty text, an empty list or false is a value of its own.
-_EXACT = frozenset({"featureGates", "labels", "annotations", "kubeletConfiguration", "kubeProxyConfiguration"})
+# Maps whose entries count whatever they hold: a label without a value is a label.
+EXACT = frozenset({"featureGates", "labels", "annotations", "kubeletConfiguration", "kubeProxyConfiguration"})
 
 
 class _Absent:
@@ -64,7 +65,7 @@ def canonical(value: Any, key: str = "") -> Any:
     """
     if value is None or value is ABSENT:
         return ABSENT
-    if key in _EXACT:
+    if key in EXACT:
         return value or ABSENT
     if key in _DEFAULTS and type(value) is type(_DEFAULTS[key]) and value == _DEFAULTS[key]:
         return ABSENT
@@ -107,7 +108,7 @@ def keep_equivalent(stored: Any, desired: Any, key: str = "") -> Any:
     """Return `desired` with its equivalent parts written as in `stored`."""
     if same(stored, desired, key):
         return stored if stored is ABSENT else copy.deepcopy(stored)
-    if isinstance(stored, dict) and isinstance(desired, dict) and key not in _EXACT:
+    if isinstance(stored, dict) and isinstance(desired, dict) and key not in EXACT:
         names = [*desired, *(name for name in stored if name not in desired)]
         found = {name: keep_equivalent(stored.get(name, ABSENT), desired.get(name, ABSENT), name) for name in names}
         return {name: entry for name, entry in found.items() if entry is not ABSENT}

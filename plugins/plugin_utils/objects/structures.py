@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..documents.schema import MapOf, Refused
+from ..documents.schema import Ignored, MapOf, Refused
 from ..kubeadm.configuration import fields
 
 METADATA: Mapping[str, Any] = {
@@ -139,11 +139,16 @@ _REFUSED_CONFIG = {
         "bootCommands is not supported: they run at boot, and a machine is reached only when it has booted",
         "Use preKubeadmCommands, or put them into the machine image.",
     ),
-    "useExperimentalRetryJoin": Refused(
-        "useExperimentalRetryJoin is not supported; Cluster API removed it: kubeadm retries by itself",
-        "Remove it.",
-    ),
 }
+_RETRY_JOIN = "useExperimentalRetryJoin"
+_RETRY_JOIN_HUB = Refused(
+    f"{_RETRY_JOIN} is no field of v1beta2; Cluster API ignored it before: kubeadm retries by itself", "Remove it."
+)
+_RETRY_JOIN_CLASSIC = Ignored(
+    "boolean",
+    f"{_RETRY_JOIN} has no effect and is not kept: no script runs kubeadm's phases one by one, kubeadm retries by itself. "
+    "Cluster API ignores it, too.",
+)
 _EXTENSIONS = {"kubeletConfiguration": "object", "kubeProxyConfiguration": "object"}
 
 
@@ -158,6 +163,7 @@ def _config(classic: bool) -> dict[str, Any]:
         "postKubeadmCommands": ["string"],
         "verbosity": "integer",
         "format": "string",
+        _RETRY_JOIN: _RETRY_JOIN_CLASSIC if classic else _RETRY_JOIN_HUB,
         **_EXTENSIONS,
         **_REFUSED_CONFIG,
     }

@@ -48,7 +48,8 @@ class Field:
     `flag_since` on; `command`: the kubeadm command that gets the flags of the structure below. `same_before`: hub values that older
     kubeadm acts on anyway, so that leaving them out loses nothing. `alternative`: what to tell people whose value cannot be written.
     `capi`: whether it is part of Cluster API's KubeadmConfigSpec; `hub`: whether the hub form has it (removed fields are read and
-    moved, never kept).
+    moved, never kept). `zero`: whether an empty or zero value says something else than none, in Cluster API's types a pointer
+    (objects/zero_values.py); durations and booleans always are.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Field:
     alternative: str = ""
     capi: bool = True
     hub: bool = True
+    zero: bool = False
 
     @property
     def hub_name(self) -> str:
@@ -93,7 +95,7 @@ class Struct:
 
 
 # The structures of list entries that are the same in every API version.
-ARG = Struct("Arg", (Field("name", STRING), Field("value", STRING)))
+ARG = Struct("Arg", (Field("name", STRING), Field("value", STRING, zero=True)))
 ENV_VAR = Struct("EnvVar", (Field("name", STRING), Field("value", STRING), Field("valueFrom", OBJECT)))
 HOST_PATH_MOUNT = Struct(
     "HostPathMount",
@@ -130,7 +132,8 @@ NODE_REGISTRATION = Struct(
     (
         Field("name", STRING),
         Field("criSocket", STRING),
-        Field("taints", TAINTS),
+        # [] means no taint, none means kubeadm's default one.
+        Field("taints", TAINTS, zero=True),
         Field("kubeletExtraArgs", ARGS),
         Field("ignorePreflightErrors", STRINGS, since=2, flag="--ignore-preflight-errors"),
         Field(
@@ -198,7 +201,9 @@ ETCD_EXTERNAL = Struct(
         Field("keyFile", STRING),
     ),
 )
-ETCD = Struct("Etcd", (Field("local", STRUCT, struct=ETCD_LOCAL), Field("external", STRUCT, struct=ETCD_EXTERNAL)))
+ETCD = Struct(
+    "Etcd", (Field("local", STRUCT, struct=ETCD_LOCAL), Field("external", STRUCT, struct=ETCD_EXTERNAL, zero=True))
+)
 NETWORKING = Struct(
     "Networking", (Field("serviceSubnet", STRING), Field("podSubnet", STRING), Field("dnsDomain", STRING))
 )
@@ -290,7 +295,7 @@ DISCOVERY = Struct(
     "Discovery",
     (
         Field("bootstrapToken", STRUCT, struct=BOOTSTRAP_TOKEN_DISCOVERY),
-        Field("file", STRUCT, struct=Struct("FileDiscovery", (Field("kubeConfigPath", STRING),))),
+        Field("file", STRUCT, struct=Struct("FileDiscovery", (Field("kubeConfigPath", STRING),)), zero=True),
         Field("tlsBootstrapToken", STRING),
         Field("timeout", DURATION, until=3, hub=False),
     ),
@@ -309,7 +314,8 @@ JOIN_CONFIGURATION = Struct(
         Field("nodeRegistration", STRUCT, struct=NODE_REGISTRATION),
         Field("caCertPath", STRING),
         Field("discovery", STRUCT, struct=DISCOVERY),
-        Field("controlPlane", STRUCT, struct=JOIN_CONTROL_PLANE),
+        # An empty one still says that the machine joins as a control plane.
+        Field("controlPlane", STRUCT, struct=JOIN_CONTROL_PLANE, zero=True),
         Field("skipPhases", STRINGS, since=3, flag="--skip-phases"),
         Field("patches", STRUCT, struct=PATCHES, since=3, flag=PATCHES_FLAG),
         Field("timeouts", STRUCT, struct=TIMEOUTS, since=4),

@@ -22,6 +22,7 @@ from ...documents.schema import ABSENT, check
 from ...kubeadm.configuration import classic_form
 from .. import kinds, machine_health_check, structures
 from ..user_annotations import NOTES
+from ..zero_values import without_zeros
 
 # Kind -> API groups it may be written in. The 2019 proposal had KubeadmControlPlane in the cluster group.
 _GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -32,6 +33,13 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     kinds.MACHINE_HEALTH_CHECK: (kinds.GROUP_CLUSTER,),
 }
 # (name in the classic form, name in the hub form) of durations below machineTemplate.
+_DESCRIPTIONS: Mapping[str, Mapping[str, Any]] = {
+    kinds.CLUSTER: structures.CLUSTER_SPEC,
+    kinds.KUBEADM_CONTROL_PLANE: structures.CONTROL_PLANE_SPEC,
+    kinds.MACHINE: structures.MACHINE_SPEC,
+    kinds.KUBEADM_CONFIG: structures.KUBEADM_CONFIG_SPEC,
+    kinds.MACHINE_HEALTH_CHECK: machine_health_check.SPEC,
+}
 _DELETION = (
     ("nodeDrainTimeout", "nodeDrainTimeoutSeconds"),
     ("nodeVolumeDetachTimeout", "nodeVolumeDetachTimeoutSeconds"),
@@ -60,27 +68,36 @@ def to_hub(document: Document, report: Report) -> dict[str, Any]:
     form = _form(document, report)
     description = {"apiVersion": "any", "kind": "any", "metadata": "any", "status": "any", "spec": "object"}
     spec = check(data, description, "", report).get("spec", {})
-    hints = structures.HINTS_CLASSIC if form == "classic" else structures.HINTS_HUB
-    if kind == kinds.CLUSTER:
-        spec = check(spec, structures.CLUSTER_SPEC[form], "spec", report, hints)
-        result["spec"] = _cluster(spec, form, result["metadata"]["namespace"], report)
-    elif kind == kinds.KUBEADM_CONTROL_PLANE:
-        spec = check(spec, structures.CONTROL_PLANE_SPEC[form], "spec", report, hints)
-        result["spec"] = _control_plane(spec, form, result["metadata"]["namespace"], report)
-    elif kind == kinds.MACHINE:
-        spec = check(spec, structures.MACHINE_SPEC[form], "spec", report, hints)
-        result["spec"] = _machine(spec, form, result["metadata"]["namespace"], report)
-    elif kind == kinds.KUBEADM_CONFIG:
-        spec = check(spec, structures.KUBEADM_CONFIG_SPEC[form], "spec", report, hints)
-        result["spec"] = spec if form == "hub" else _kubeadm_config(spec, report)
-    elif kind == kinds.MACHINE_HEALTH_CHECK:
-        spec = check(spec, machine_health_check.SPEC[form], "spec", report, machine_health_check.HINTS[form])
-        result["spec"] = spec if form == "hub" else machine_health_check.from_classic(spec, report)
-    elif kind.endswith("Template"):
-        result["spec"] = _template(spec, report)
-    else:
-        result["spec"] = _infrastructure_cluster(spec, report)
+    described = _DESCRIPTIONS.get(kind)
+    if described is None:
+        result["spec"] = _template(spec, report) if kind.endswith("Template") else _infrastructure_cluster(spec, report)
+        return result
+    read = check(without_zeros(spec, described[form]), described[form], "spec", report, _hints(kind, form))
+    hub = _hub_spec(kind, read, form, result["metadata"]["namespace"], report)
+    # What a field of the classic form was moved out of may be empty now.
+    result["spec"] = without_zeros(hub, described["hub"])
     return result
+
+
+def _hints(kind: str, form: str) -> Mapping[str, str]:
+    if kind == kinds.MACHINE_HEALTH_CHECK:
+        return machine_health_check.HINTS[form]
+    return structures.HINTS_CLASSIC if form == "classic" else structures.HINTS_HUB
+
+
+def _hub_spec(kind: str, spec: dict[str, Any], form: str, namespace: str, report: Report) -> dict[str, Any]:
+    """Return the hub form of a checked spec."""
+    if kind == kinds.CLUSTER:
+        return _cluster(spec, form, namespace, report)
+    if kind == kinds.KUBEADM_CONTROL_PLANE:
+        return _control_plane(spec, form, namespace, report)
+    if kind == kinds.MACHINE:
+        return _machine(spec, form, namespace, report)
+    if form == "hub":
+        return spec
+    if kind == kinds.KUBEADM_CONFIG:
+        return _kubeadm_config(spec, report)
+    return machine_health_check.from_classic(spec, report)
 
 
 def _form(document: Document, report: Report) -> str:
@@ -110,10 +127,6 @@ def _cluster(spec: dict[str, Any], form: str, namespace: str, report: Report) ->
     for key in ("controlPlaneRef", "infrastructureRef"):
         if key in spec:
             spec[key] = _reference(spec[key], form, namespace, f"spec.{key}", f"spec.{key}", report)
-    endpoint = spec.get("controlPlaneEndpoint")
-    # Cluster API writes an endpoint that is not known yet as {host: "", port: 0}.
-    if endpoint is not None and not endpoint.get("host") and not endpoint.get("port"):
-        del spec["controlPlaneEndpoint"]
     return spec
 
 

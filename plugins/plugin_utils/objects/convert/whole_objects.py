@@ -22,7 +22,7 @@ from ....module_utils.common.bounded_yaml import read_json
 from ....module_utils.common.violations import ManifestError, Report, Violation, child, item, steps
 from ...documents.read import MAX_BYTES, Document
 from .. import kinds
-from ..equivalence import ABSENT, ARGUMENT_LISTS, canonical, same
+from ..equivalence import ABSENT, ARGUMENT_LISTS, EXACT, canonical, same
 from . import from_hub as older_versions
 from . import to_hub as convert
 from .from_hub import Target
@@ -143,6 +143,10 @@ def _older(hub: Mapping[str, Any], target: Target) -> dict[str, Any]:
     if kind == kinds.SECRET or kind not in (*_CORE_KINDS, *_OWN_INFRASTRUCTURE):
         return older
     older["apiVersion"] = target.api_version(kinds.group(kinds.api_version(kind)))
+    if kind == kinds.KUBEADM_CONFIG and older.get("spec") == {}:
+        # Every field of it may be left out, and v1beta2 has no empty one.
+        del older["spec"]
+        hub = {key: value for key, value in hub.items() if key != "spec"}
     if target.version != older_versions.V1BETA2:
         if "spec" in hub:
             older["spec"] = older_versions.older_spec(kind, hub["spec"], target)
@@ -226,6 +230,10 @@ def _differences(hub: Any, back: Any, path: str, key: str) -> Iterator[tuple[str
         return
     if isinstance(hub, dict) and (back is None or isinstance(back, dict)):
         for name in hub:
+            if key in EXACT:
+                if (back or {}).get(name) != hub[name]:
+                    yield child(path, name), hub[name]
+                continue
             yield from _differences(hub[name], (back or {}).get(name), child(path, name), name)
     elif isinstance(hub, list) and isinstance(back, list) and len(hub) == len(back):
         for index, (first, second) in enumerate(zip(hub, back)):

@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import child, item
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.schema import MapOf, Refused
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import machine_health_check, structures
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.convert import whole_objects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.equivalence import (
+    ABSENT,
     canonical,
     keep_equivalent,
     same,
@@ -252,6 +255,98 @@ def test_an_older_version_to_hub_and_back_is_the_same_object(kind: str, data: st
     assert canonical(
         whole_objects.from_hub(whole_objects.object_to_hub(older), version, keep=False).object
     ) == canonical(older)
+
+
+@pytest.mark.parametrize("kind", list(GROUP))
+@QUICK
+@given(data=st.data())
+def test_no_zero_value_is_written_that_a_schema_of_cluster_api_refuses(kind: str, data: st.DataObject) -> None:
+    spec = whole_objects.from_hub(data.draw(generated(kind)), "v1beta2").object.get("spec")
+    for name, value in (spec or {}).items():
+        assert list(zeros(value, SPEC[kind][name], name)) == []
+    # The configuration of a machine that kubeadm's defaults are enough for has no spec at all.
+    assert spec != {} or kind != "KubeadmConfig"
+
+
+def zeros(value: Any, description: Any, key: str) -> Iterator[str]:
+    """Paths of fields that hold nothing, by Cluster API's v1beta2 types: minLength, minItems, minProperties or minimum 1.
+
+    A field that may be empty is one of these: []: no taint; {}: a control plane's join, an incomplete structure, which is refused
+    elsewhere; "": an argument's, a variable's or a taint's value, and a Machine that needs no bootstrap data.
+    """
+    filled = (
+        "taints",
+        "controlPlane",
+        "value",
+        "external",
+        "file",
+        "contentFrom",
+        "passwdFrom",
+        "secret",
+        "dataSecretName",
+    )
+    ports = ("bindPort", "port", "apiServerPort", "certificateValidityPeriodDays", "caCertificateValidityPeriodDays")
+    if description in ("any", "object"):
+        return
+    if key.rpartition(".")[2] not in filled and (value in ("", [], {}) or (value == 0 and key.endswith(ports))):
+        yield key
+    if isinstance(description, list):
+        for entry in value:
+            # An entry is there, whatever it holds; what is in it is a field again.
+            for name, one in entry.items() if isinstance(description[0], dict) else ():
+                yield from zeros(one, description[0][name], f"{key}[].{name}")
+    elif isinstance(description, dict):
+        for name, one in value.items():
+            yield from zeros(one, description[name], f"{key}.{name}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@QUICK
+@given(data=st.data(), way=st.permutations(OLDER))
+def test_nothing_is_lost_on_the_way_through_all_versions(kind: str, data: st.DataObject, way: list[str]) -> None:
+    hub = data.draw(generated(kind))
+    found = hub
+    for version in way:
+        found = whole_objects.object_to_hub(whole_objects.from_hub(found, version).object)
+    assert same(found.get("spec"), hub["spec"]) and same(found.get("status"), hub.get("status"))
+    assert found["metadata"].get("annotations", {}) == hub["metadata"].get("annotations", {})
+
+
+# One field of older versions holds the timeout of init and of join: the other one has it, too, when it comes back.
+SHARED = re.compile(r".*(init|join)Configuration\.timeouts\.controlPlaneComponentHealthCheckSeconds")
+# A status has the fields of both contracts side by side.
+OF_BOTH_CONTRACTS = re.compile(r"status\..*")
+
+
+@pytest.mark.parametrize("kind", list(GROUP))
+@QUICK
+@given(data=st.data(), version=st.sampled_from(OLDER))
+def test_what_is_lost_without_the_annotation_is_told(kind: str, data: st.DataObject, version: str) -> None:
+    """The object that comes back differs nowhere but at the paths of the losses."""
+    hub = data.draw(generated(kind))
+    converted = whole_objects.from_hub(hub, version, keep=False)
+    back = whole_objects.object_to_hub(converted.object)
+    told = {loss.path for loss in converted.losses}
+    for section in ("spec", "status"):
+        for path, added in changed(canonical(hub.get(section)), canonical(back.get(section)), section):
+            known = SHARED.fullmatch(path) or OF_BOTH_CONTRACTS.fullmatch(path) if added else None
+            assert known or any(path == each or path.startswith((each + ".", each + "[")) for each in told), path
+
+
+def changed(first: Any, second: Any, path: str) -> Iterator[tuple[str, bool]]:
+    """The deepest fields that differ: (path, whether the first has none)."""
+    if first is ABSENT and isinstance(second, dict):
+        first = {}
+    if second is ABSENT and isinstance(first, dict):
+        second = {}
+    if isinstance(first, dict) and isinstance(second, dict):
+        for name in first.keys() | second.keys():
+            yield from changed(first.get(name, ABSENT), second.get(name, ABSENT), child(path, name))
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        for index, (one, other) in enumerate(zip(first, second)):
+            yield from changed(one, other, item(path, index))
+    elif first is not second and first != second:
+        yield path, first is ABSENT
 
 
 @pytest.mark.parametrize("kind", list(GROUP))

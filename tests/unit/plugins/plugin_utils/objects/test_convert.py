@@ -123,7 +123,6 @@ def test_kubeadm_parts(classic: Documents, read: Read) -> None:
             "timeouts": {"controlPlaneComponentHealthCheckSeconds": 240},
         },
         "joinConfiguration": {
-            "discovery": {},
             "controlPlane": {},
             "timeouts": {"controlPlaneComponentHealthCheckSeconds": 240, "discoverySeconds": 90},
         },

@@ -52,7 +52,7 @@ CONTROL_PLANE = [
         {"spec.machineTemplate.spec.infrastructureRef.apiGroup": "x"},
         "spec.machineTemplate.spec.infrastructureRef.apiGroup",
     ),
-    ({"spec.machineTemplate.spec.taints": []}, "spec.machineTemplate.spec.taints"),
+    ({"spec.machineTemplate.spec.taints": [{"key": "a"}]}, "spec.machineTemplate.spec.taints"),
     ({"spec.machineTemplate.metadata.labels": {"a b": "c"}}, 'spec.machineTemplate.metadata.labels["a b"]'),
     ({"spec.machineTemplate.metadata.labels": {"a": "-"}}, "spec.machineTemplate.metadata.labels.a"),
     ({"spec.rollout.strategy.type": "OnDelete"}, "spec.rollout.strategy.type"),
@@ -72,7 +72,7 @@ CONTROL_PLANE = [
 ]
 CLUSTER_CONFIGURATION: list[tuple[dict[str, Any], str]] = [
     ({"kubernetesVersion": "v1.19.0"}, "kubernetesVersion"),
-    ({"etcd": {"local": {}, "external": EXTERNAL}}, "etcd"),
+    ({"etcd": {"local": {"dataDir": "/e"}, "external": EXTERNAL}}, "etcd"),
     ({"etcd.local.dataDir": "var"}, "etcd.local.dataDir"),
     ({"etcd.local.imageTag": "a b"}, "etcd.local.imageTag"),
     ({"dns.imageTag": ":x"}, "dns.imageTag"),
@@ -111,7 +111,7 @@ CLUSTER_CONFIGURATION: list[tuple[dict[str, Any], str]] = [
     ({"encryptionAlgorithm": "RSA-4096"}, "encryptionAlgorithm"),
     ({"certificateValidityPeriodDays": 1096}, "certificateValidityPeriodDays"),
     ({"certificateValidityPeriodDays": 365, "caCertificateValidityPeriodDays": 30}, "certificateValidityPeriodDays"),
-    ({"caCertificateValidityPeriodDays": 0}, "caCertificateValidityPeriodDays"),
+    ({"caCertificateValidityPeriodDays": 36501}, "caCertificateValidityPeriodDays"),
 ]
 NODE = [
     ({"nodeRegistration.name": "fixed"}, "nodeRegistration.name"),
@@ -210,7 +210,7 @@ JOIN = [
     ({"discovery.file": {"kubeConfigPath": "a"}}, "discovery.file.kubeConfigPath"),
     ({"discovery.file": {"kubeConfigPath": "/a", "kubeConfig": {}}}, "discovery.file.kubeConfig"),
     ({"caCertPath": "ca.crt"}, "caCertPath"),
-    ({"controlPlane.localAPIEndpoint": {"bindPort": 0}}, "controlPlane.localAPIEndpoint.bindPort"),
+    ({"controlPlane.localAPIEndpoint": {"bindPort": -1}}, "controlPlane.localAPIEndpoint.bindPort"),
     ({"controlPlane.localAPIEndpoint": {"advertiseAddress": "host"}}, "controlPlane.localAPIEndpoint.advertiseAddress"),
     ({"timeouts.controlPlaneComponentHealthCheckSeconds": 10}, "timeouts.controlPlaneComponentHealthCheckSeconds"),
 ]
@@ -231,7 +231,7 @@ CLUSTER = [
     ({"spec.controlPlaneRef.kind": "K0sControlPlane"}, {"spec.controlPlaneRef.kind"}),
     ({"spec.infrastructureRef": None}, {"spec.infrastructureRef"}),
     ({"spec.topology": {}}, {"spec.topology"}),
-    ({"spec.availabilityGates": []}, {"spec.availabilityGates"}),
+    ({"spec.availabilityGates": [{"conditionType": "X"}]}, {"spec.availabilityGates"}),
     (
         {"spec.controlPlaneEndpoint": {"host": "a b", "port": 0}},
         {"spec.controlPlaneEndpoint.host", "spec.controlPlaneEndpoint.port"},
