@@ -134,6 +134,8 @@ class Report:
         self.warnings: list[str] = []
         self.origins: list[tuple[str, str]] = []
         self._locate = locate
+        # How many violations are of values that can be read and are beyond a limit.
+        self.limits = 0
         self._unreadable: set[str] = set()
 
     def again(self) -> Report:
@@ -186,6 +188,15 @@ class Report:
         self._append(path, value, rule, fix)
         if len(self._unreadable) <= MAX_VIOLATIONS:
             self._unreadable.add(path)
+
+    def beyond(self, path: str, value: Any, rule: str, fix: str) -> None:
+        """Add a violation of a limit, of the form as written.
+
+        The value is kept; later violations of the same field are not reported in addition.
+        """
+        before = len(self.violations)
+        self.unreadable(path, value, rule, fix)
+        self.limits += len(self.violations) - before
 
     def _append(self, path: str, value: Any, rule: str, fix: str) -> None:
         if len(self.violations) >= MAX_VIOLATIONS:

@@ -17,11 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ..documents.schema import MapOf
+from ..documents.schema import MapOf, Needed
 from ..objects import actions as operator
 from ..objects import kinds, machine_health_check, structures
 from . import crd_names, status_schema, webhook_rules
-from .structural_schema import open_schema_of, schema_of
+from .structural_schema import LIMITS_SINCE_MINOR, open_schema_of, schema_of
 
 Object = dict[str, Any]
 
@@ -32,7 +32,7 @@ MANAGER = "kubeadm.control-plane"
 PROVIDER_LABEL = "cluster.x-k8s.io/provider"
 # Raised with every release whose definitions differ from the one before: an older release then doesn't write over them.
 REVISION = "kubeadm.control-plane/definitions"
-REVISION_NUMBER = 2
+REVISION_NUMBER = 3
 # Cluster API contract version -> our version of the kind that keeps it.
 CONTRACT_LABEL = "cluster.x-k8s.io/v1beta2"
 
@@ -90,6 +90,7 @@ _MACHINE_COLUMNS: Sequence[Column] = (
     ("Cluster", "string", ".spec.clusterName", 0),
     ("Node Name", "string", ".status.nodeRef.name", 0),
     ("Provider ID", "string", ".spec.providerID", _WIDE),
+    ("Failure domain", "string", ".status.failureDomain", 0),
     _condition("Ready", "Ready"),
     _condition("Available", "Available"),
     _condition("Up-to-date", "UpToDate"),
@@ -123,6 +124,7 @@ _CHECK_COLUMNS: Sequence[Column] = (
 )
 _CONFIG_COLUMNS: Sequence[Column] = (
     _CLUSTER_COLUMN,
+    _PAUSED,
     ("Data secret created", "string", ".status.initialization.dataSecretCreated", 0),
     _AGE,
 )
@@ -145,7 +147,7 @@ _TEMPLATE_METADATA = {"labels": MapOf("string"), "annotations": MapOf("string")}
 
 
 def _template(spec: Any) -> Mapping[str, Any]:
-    return {"template": {"metadata": _TEMPLATE_METADATA, "spec": spec}}
+    return {"template": Needed({"metadata": _TEMPLATE_METADATA, "spec": spec})}
 
 
 def _infrastructure(prefix: str, provider: str) -> tuple[Kind, ...]:
@@ -188,7 +190,7 @@ KINDS: Sequence[Kind] = (
     Kind(
         "KubeadmControlPlaneTemplate",
         _CONTROL_PLANE,
-        _template(structures.CONTROL_PLANE_SPEC["hub"]),
+        _template(structures.CONTROL_PLANE_TEMPLATE_SPEC),
         None,
         (),
         (_AGE,),
@@ -308,11 +310,17 @@ def definition(kind: Kind, minor: int = 0) -> Object:
     }
 
 
+# Kinds of Cluster API that are nothing without a spec.
+_WITH_SPEC = (kinds.CLUSTER, kinds.MACHINE, kinds.MACHINE_HEALTH_CHECK, kinds.KUBEADM_CONTROL_PLANE)
+
+
 def _schema(kind: Kind, minor: int) -> Object:
-    described = (
-        open_schema_of(kind.spec) if kind.open and kind.spec else schema_of(kind.spec if kind.spec else "object")
-    )
-    if kind.name == kinds.MACHINE:
+    limits = minor >= LIMITS_SINCE_MINOR
+    if kind.open and kind.spec:
+        described = open_schema_of(kind.spec, limits)
+    else:
+        described = schema_of(kind.spec if kind.spec else "object", limits)
+    if kind.name == kinds.MACHINE and not limits:
         # As in Cluster API: each gate has whoever set it for its manager, so that one of the template can go and a user's stay.
         gates = described["properties"]["readinessGates"]
         gates.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["conditionType"]})
@@ -329,8 +337,11 @@ def _schema(kind: Kind, minor: int) -> Object:
         "spec": spec,
     }
     if kind.status is not None:
-        properties["status"] = _with_owned_conditions(open_schema_of(kind.status))
-    return {"type": "object", "properties": properties}
+        properties["status"] = _with_owned_conditions(open_schema_of(kind.status, limits))
+    root: Object = {"type": "object", "properties": properties}
+    if limits and kind.name in _WITH_SPEC:
+        root["required"] = ["spec"]
+    return root
 
 
 def _with_owned_conditions(status: Object) -> Object:

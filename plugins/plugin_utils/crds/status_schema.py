@@ -25,11 +25,11 @@ _CONDITION = {
     "reason": "string",
     "message": "string",
     "lastTransitionTime": "timestamp",
-    "observedGeneration": "integer",
+    "observedGeneration": "int64",
 }
 # The old contract's conditions have a severity; their status and type are the same.
 _OLD_CONDITION = {**_CONDITION, "severity": "string"}
-_COMMON: Mapping[str, Any] = {"conditions": [_CONDITION], "observedGeneration": "integer", "phase": "string"}
+_COMMON: Mapping[str, Any] = {"conditions": [_CONDITION], "observedGeneration": "int64", "phase": "string"}
 _FAILURE = {"failureReason": "string", "failureMessage": "string"}
 _OLD = {"conditions": [_OLD_CONDITION], **_FAILURE}
 _COUNTERS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
@@ -65,7 +65,7 @@ MACHINE: Mapping[str, Any] = {
     **_COMMON,
     "initialization": {"infrastructureProvisioned": "boolean", "bootstrapDataSecretCreated": "boolean"},
     "nodeRef": {"name": "string", "uid": "string"},
-    "nodeInfo": {**dict.fromkeys(NODE_INFO, "string"), "swap": {"capacity": "integer"}},
+    "nodeInfo": {**dict.fromkeys(NODE_INFO, "string"), "swap": {"capacity": "int64"}},
     "addresses": _ADDRESSES,
     "certificatesExpiryDate": "timestamp",
     "lastUpdated": "timestamp",

@@ -19,7 +19,8 @@ from typing import Any
 
 from ...module_utils.common import kubernetes_versions
 from ..objects import actions as operator
-from ..objects import kinds
+from ..objects import kinds, machine_health_check
+from .structural_schema import LIMITS_SINCE_MINOR
 
 Schema = dict[str, Any]
 
@@ -59,6 +60,10 @@ _SAME = {
     "rule": "self == oldSelf || oldSelf == ''",
     "message": "this can't be changed: restore the old value; to have the new one, make a new cluster",
 }
+_NOT_CHECKED = {
+    "rule": f"!(self in [{', '.join(map(repr, machine_health_check.NOT_CHECKED))}])",
+    "message": "this condition of a Machine is made of others, or of health checks themselves",
+}
 
 
 def with_rules(kind: str, schema: Schema, minor: int) -> Schema:
@@ -82,9 +87,12 @@ def with_rules(kind: str, schema: Schema, minor: int) -> Schema:
                 field = _at(schema, ("kubeadmConfigSpec", "clusterConfiguration", *path))
                 field["x-kubernetes-validations"] = [dict(_SAME)]
     elif kind == kinds.MACHINE:
-        schema["required"] = ["clusterName"]
+        schema.setdefault("required", ["clusterName"])
     elif kind == kinds.MACHINE_HEALTH_CHECK:
-        schema["required"] = ["clusterName", "selector"]
+        schema.setdefault("required", ["clusterName", "selector"])
+        if minor >= LIMITS_SINCE_MINOR:
+            listed = _at(schema, ("checks", "unhealthyMachineConditions"))
+            _at(listed["items"], ("type",))["x-kubernetes-validations"] = [dict(_NOT_CHECKED)]
     elif kind in operator.KINDS:
         # An empty one means the first.
         _at(schema, ("executionMode",)).update(enum=["", *operator.MODES])

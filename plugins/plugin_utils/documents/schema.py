@@ -3,16 +3,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Check of JSON values against a description of their structure.
 
-It checks types, unknown fields, and fields that are refused by name.
+It checks types, limits, unknown fields, and fields that are refused by name.
 
-A description is: the name of a scalar type ("string", "integer", "boolean", "intOrString", "duration", "timestamp",
-"seconds", "days"), "any" or "object" (taken unchanged), a list with one description (a list of such),
-`MapOf(description)`, a dict (a structure's fields), `Refused(rule, fix)`, or `Ignored(description, warning)`.
+A description is: the name of a scalar type ("string", "integer", "int64", "boolean", "intOrString", "duration",
+"timestamp", "seconds", "days"), "any" or "object" (taken unchanged), a list with one description (a list of such),
+`MapOf(description)`, a dict (a structure's fields), `Refused(rule, fix)`, or `Ignored(description, warning)`; with
+limits `Text`, `Number`, `ListOf`; in a dict also `Needed(description)`.
+
+A value beyond its limits is reported and kept, so that the entries of a list stay where they were written. What is
+empty is not reported: it counts as absent.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +27,7 @@ from ...module_utils.common.violations import Report, child, describe, item
 from .scalars import parse_duration
 
 INT32_MAX = 2**31 - 1
+_LARGEST = {"int64": 2**63 - 1}
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,63 @@ class MapOf:
     """Mapping from free keys to values of one description."""
 
     value: Any
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text of bounded length, of a pattern, or one of a list.
+
+    `pattern` holds for the whole text, in the syntax that Python and RE2 share; `rule` and `fix` say what it asks for.
+    """
+
+    most: int | None = None
+    least: int = 1
+    pattern: str = ""
+    one_of: tuple[str, ...] = ()
+    rule: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Number:
+    """Whole number between bounds; `unit` is "integer", "int64", "seconds" or "days"."""
+
+    least: int = 0
+    most: int | None = None
+    unit: str = "integer"
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """List of one description, of bounded length.
+
+    `keys` are the fields that tell its entries apart for a server-side apply; without them the list has one owner.
+    `unique` is the field that no two entries share.
+    """
+
+    value: Any
+    most: int | None = None
+    least: int = 1
+    keys: tuple[str, ...] = ()
+    unique: str = ""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Field of a structure that can't be left out.
+
+    An API server is told so; a manifest without it is refused by the rules in objects/validate, which say why it is needed.
+    """
+
+    value: Any
+
+
+class MayBeEmpty(dict[str, Any]):
+    """Structure that says something even without any field."""
+
+
+class Whole(MayBeEmpty):
+    """Structure that has one owner in a server-side apply, and may be empty."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +120,17 @@ class _Absent:
 ABSENT = _Absent()
 
 
+def bare(description: Any) -> Any:
+    """Return a description without its limits, at its top level."""
+    if isinstance(description, Needed):
+        return bare(description.value)
+    if isinstance(description, ListOf):
+        return [description.value]
+    if isinstance(description, Number):
+        return description.unit
+    return "string" if isinstance(description, Text) else description
+
+
 def check(value: Any, description: Any, path: str, report: Report, hints: Mapping[str, str] | None = None) -> Any:
     """Return `value` without what does not fit `description`.
 
@@ -72,13 +146,17 @@ def check(value: Any, description: Any, path: str, report: Report, hints: Mappin
         if check(value, description.value, path, report, hints) not in (ABSENT, False):
             report.warn(path, description.warning)
         return ABSENT
+    if isinstance(description, Needed):
+        return check(value, description.value, path, report, hints)
     if isinstance(description, str):
         return _scalar(value, description, path, report)
-    if isinstance(description, list):
-        if not isinstance(value, list):
-            return _wrong(value, "a list", path, report)
-        checked = [check(entry, description[0], item(path, index), report, hints) for index, entry in enumerate(value)]
-        return [entry for entry in checked if entry is not ABSENT]
+    if isinstance(description, Text):
+        return _text(value, description, path, report)
+    if isinstance(description, Number):
+        return _number(value, description, path, report)
+    if isinstance(description, (list, ListOf)):
+        listed = ListOf(description[0]) if isinstance(description, list) else description
+        return _list(value, listed, path, report, hints)
     if not isinstance(value, dict):
         return _wrong(value, "a mapping", path, report)
     if isinstance(description, MapOf):
@@ -107,6 +185,59 @@ def _struct(
     return _present(result)
 
 
+def _list(
+    value: Any, description: ListOf, path: str, report: Report, hints: Mapping[str, str] | None
+) -> list[Any] | _Absent:
+    if not isinstance(value, list):
+        return _wrong(value, "a list", path, report)
+    checked = [check(entry, description.value, item(path, index), report, hints) for index, entry in enumerate(value)]
+    if description.most is not None and len(value) > description.most:
+        rule = f"this has {len(value)} entries, and at most {description.most} are taken"
+        report.beyond(path, None, rule, "Leave some out.")
+    elif description.unique:
+        _unique(checked, description.unique, path, report)
+    return [entry for entry in checked if entry is not ABSENT]
+
+
+def _unique(checked: list[Any], field: str, path: str, report: Report) -> None:
+    seen: dict[Any, int] = {}
+    for index, entry in enumerate(checked):
+        value = entry.get(field) if isinstance(entry, dict) else None
+        if value is not None and value in seen:
+            rule = f"entry {seen[value]} has the same {field}, and only one of the two could hold"
+            report.beyond(item(path, index), value, rule, "Remove one of them.")
+        elif value is not None:
+            seen[value] = index
+
+
+def _text(value: Any, description: Text, path: str, report: Report) -> Any:
+    text = _scalar(value, "string", path, report)
+    # An empty one is the same as none, or has a rule of its own.
+    if text is ABSENT or not text:
+        return text
+    if description.most is not None and len(text) > description.most:
+        rule = f"this text has {len(text)} characters, and at most {description.most} are taken"
+        report.beyond(path, text, rule, "Write a shorter one.")
+    elif description.one_of and text not in description.one_of:
+        rule = description.rule or "there is no such value"
+        report.beyond(path, text, rule, description.fix or f"Use one of {', '.join(description.one_of)}.")
+    elif description.pattern and not re.fullmatch(description.pattern, text):
+        report.beyond(path, text, description.rule, description.fix)
+    return text
+
+
+def _number(value: Any, description: Number, path: str, report: Report) -> Any:
+    number = _scalar(value, description.unit, path, report)
+    if number is ABSENT or (number == 0 and description.unit == "integer"):
+        return number
+    if number >= description.least and (description.most is None or number <= description.most):
+        return number
+    end = f"between {description.least} and {description.most}" if description.most is not None else None
+    bounds = end or f"{description.least} or more"
+    report.beyond(path, number, f"this number is not {bounds}", f"Write a number that is {bounds}.")
+    return number
+
+
 def _advice(key: str, fields: Mapping[str, Any], hints: Mapping[str, str]) -> str:
     if key in hints:
         return hints[key]
@@ -133,7 +264,7 @@ def _scalar(value: Any, kind: str, path: str, report: Report) -> Any:
         return value if isinstance(value, dict) else _wrong(value, "a mapping", path, report)
     if kind == "boolean":
         return value if isinstance(value, bool) else _wrong(value, "true or false", path, report)
-    if kind in ("integer", "seconds", "days"):
+    if kind in ("integer", "int64", "seconds", "days"):
         return _integer(value, kind, path, report)
     if kind == "intOrString":
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
@@ -155,9 +286,11 @@ def _scalar(value: Any, kind: str, path: str, report: Report) -> Any:
 
 
 def _integer(value: Any, kind: str, path: str, report: Report) -> Any:
+    plain = kind in ("integer", "int64")
     if isinstance(value, bool) or not isinstance(value, int):
-        return _wrong(value, "a whole number" if kind == "integer" else f"a whole number of {kind}", path, report)
-    if not (-INT32_MAX - 1 if kind == "integer" else 0) <= value <= INT32_MAX:
-        report.unreadable(path, value, "the number is out of range", f"Write a number between 0 and {INT32_MAX}.")
+        return _wrong(value, "a whole number" if plain else f"a whole number of {kind}", path, report)
+    largest = _LARGEST.get(kind, INT32_MAX)
+    if not (-largest - 1 if plain else 0) <= value <= largest:
+        report.unreadable(path, value, "the number is out of range", f"Write a number between 0 and {largest}.")
         return ABSENT
     return value

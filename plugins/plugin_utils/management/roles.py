@@ -15,7 +15,7 @@ from typing import Any
 
 from ...module_utils.common.violations import SECRET_KEYS
 from ..crds import crd_names, definitions
-from ..documents.schema import MapOf, Refused
+from ..documents.schema import ListOf, MapOf, Needed, Refused
 from ..objects import actions as operator
 from ..objects import kinds
 
@@ -87,7 +87,7 @@ def holds_secrets(kind: definitions.Kind) -> bool:
 
 
 def _has_secret_field(description: Any) -> bool:
-    if isinstance(description, MapOf):
+    if isinstance(description, (MapOf, ListOf, Needed)):
         return _has_secret_field(description.value)
     if isinstance(description, list):
         return _has_secret_field(description[0])

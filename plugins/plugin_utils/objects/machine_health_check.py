@@ -20,14 +20,14 @@ from ...module_utils.common import settings
 from ...module_utils.common.violations import Report, child, item
 from ..documents import names
 from ..documents.scalars import format_duration
-from ..documents.schema import MapOf, Refused
+from ..documents.schema import ListOf, MapOf, Needed, Refused, Text, Whole
 from ..kubeadm.configuration import classic_form
-from . import conditions, kinds
+from . import conditions, kinds, limits
 
 SHORTEST_NODE_STARTUP_SECONDS = 30
-MOST_CONDITIONS = 100
+_MOST_CONDITIONS = 100
 # What a health check or the remediation itself says of a machine, and what is made of all the others.
-_NOT_CHECKED = ("Ready", "Available", *conditions.HEALTH_MARKS, "ExternallyRemediated")
+NOT_CHECKED = ("Ready", "Available", *conditions.HEALTH_MARKS, "ExternallyRemediated")
 _VALUES_WANTED = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 _PERCENTAGE = re.compile(r"(100|[1-9]?[0-9])%")
 _RANGE = re.compile(r"\[([0-9]{1,9})-([0-9]{1,9})\]")
@@ -46,34 +46,43 @@ _EXTERNAL = Refused(
 _EXPRESSIONS = Refused(
     "CEL expressions are not evaluated here", "Use unhealthyNodeConditions and unhealthyMachineConditions."
 )
-_SELECTOR = {
-    "matchLabels": MapOf("string"),
-    "matchExpressions": [{"key": "string", "operator": "string", "values": ["string"]}],
+_SELECTOR = Whole(
+    {
+        "matchLabels": MapOf("string"),
+        "matchExpressions": [{"key": Needed("string"), "operator": Needed("string"), "values": ["string"]}],
+    }
+)
+# Of a Node anybody sets conditions, and their types are free.
+_NODE_CONDITION = {"type": Needed(Text()), "status": Needed(Text()), "timeoutSeconds": Needed("seconds")}
+_MACHINE_CONDITION = {
+    "type": Needed(limits.CONDITION_TYPE),
+    "status": Needed(limits.STATUS),
+    "timeoutSeconds": Needed("seconds"),
 }
-_CONDITION_HUB = {"type": "string", "status": "string", "timeoutSeconds": "seconds"}
-_CONDITION_CLASSIC = {"type": "string", "status": "string", "timeout": "duration"}
+_NODE_CONDITION_CLASSIC = {"type": "string", "status": "string", "timeout": "duration"}
+_MACHINE_CONDITION_CLASSIC = {"type": limits.CONDITION_TYPE, "status": limits.STATUS, "timeout": "duration"}
 SPEC: Mapping[str, Any] = {
     "hub": {
-        "clusterName": "string",
-        "selector": _SELECTOR,
+        "clusterName": Needed(limits.CLUSTER_NAME),
+        "selector": Needed(_SELECTOR),
         "checks": {
             "nodeStartupTimeoutSeconds": "seconds",
-            "unhealthyNodeConditions": [_CONDITION_HUB],
-            "unhealthyMachineConditions": [_CONDITION_HUB],
+            "unhealthyNodeConditions": ListOf(_NODE_CONDITION, _MOST_CONDITIONS),
+            "unhealthyMachineConditions": ListOf(_MACHINE_CONDITION, _MOST_CONDITIONS),
             "unhealthyExpressions": _EXPRESSIONS,
         },
         "remediation": {
-            "triggerIf": {"unhealthyLessThanOrEqualTo": "intOrString", "unhealthyInRange": "string"},
+            "triggerIf": {"unhealthyLessThanOrEqualTo": "intOrString", "unhealthyInRange": limits.RANGE},
             "templateRef": _EXTERNAL,
         },
     },
     "classic": {
-        "clusterName": "string",
+        "clusterName": limits.CLUSTER_NAME,
         "selector": _SELECTOR,
-        "unhealthyConditions": [_CONDITION_CLASSIC],
-        "unhealthyMachineConditions": [_CONDITION_CLASSIC],
+        "unhealthyConditions": ListOf(_NODE_CONDITION_CLASSIC, _MOST_CONDITIONS),
+        "unhealthyMachineConditions": ListOf(_MACHINE_CONDITION_CLASSIC, _MOST_CONDITIONS),
         "maxUnhealthy": "intOrString",
-        "unhealthyRange": "string",
+        "unhealthyRange": limits.RANGE,
         "nodeStartupTimeout": "duration",
         "remediationTemplate": _EXTERNAL,
     },
@@ -192,9 +201,7 @@ def validate_health_check(health_check: Mapping[str, Any], report: Report) -> No
         )
     for field in ("unhealthyNodeConditions", "unhealthyMachineConditions"):
         path, listed = f"spec.checks.{field}", checks.get(field) or []
-        if len(listed) > MOST_CONDITIONS:
-            report.add(path, None, f"there are more than {MOST_CONDITIONS} conditions", "Leave some out.")
-        for index, entry in enumerate(listed[:MOST_CONDITIONS]):
+        for index, entry in enumerate(listed):
             _condition(entry, item(path, index), field == "unhealthyMachineConditions", report)
     _trigger((spec.get("remediation") or {}).get("triggerIf") or {}, "spec.remediation.triggerIf", report)
 
@@ -232,12 +239,9 @@ def _condition(entry: Mapping[str, Any], path: str, of_machine: bool, report: Re
     kind, status = entry.get("type"), entry.get("status")
     if not kind:
         report.add(f"{path}.type", None, "the condition has no type", "Name it, such as Ready.")
-    elif of_machine and kind in _NOT_CHECKED:
+    elif of_machine and kind in NOT_CHECKED:
         rule = "this condition of a Machine is made of others, or of health checks themselves"
         report.add(f"{path}.type", kind, rule, "Use the condition behind it, such as NodeHealthy or EtcdMemberHealthy.")
-    elif of_machine and not names.is_qualified_name(kind):
-        rule = "this is not a type of condition"
-        report.add(f"{path}.type", kind, rule, "Use [prefix/]name of letters, digits, '-', '_' and '.'.")
     if status not in conditions.STATUSES:
         rule = f"a condition's status is one of {', '.join(conditions.STATUSES)}"
         report.add(f"{path}.status", status, rule, "Write it as text, in quotes.")

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..documents.schema import Ignored, MapOf, Refused
+from ..documents.schema import Ignored, ListOf, MapOf, MayBeEmpty, Needed, Number, Refused, Text
 from ..kubeadm.configuration import fields
+from . import limits
 
 METADATA: Mapping[str, Any] = {
     "name": "string",
@@ -32,19 +33,16 @@ METADATA: Mapping[str, Any] = {
     "selfLink": "any",
 }
 _TEMPLATE_METADATA = {"labels": MapOf("string"), "annotations": MapOf("string")}
-_REFERENCE_HUB = {"apiGroup": "string", "kind": "string", "name": "string"}
+_REFERENCE_HUB = {"apiGroup": Needed(limits.GROUP), "kind": Needed(limits.KIND), "name": Needed(limits.NAME)}
 _REFERENCE_CLASSIC = {
     "apiVersion": "string",
-    "kind": "string",
-    "name": "string",
+    "kind": limits.KIND,
+    "name": limits.NAME,
     "namespace": "string",
     "uid": "any",
     "resourceVersion": "any",
 }
-_SECRET_SOURCE = {"secret": {"name": "string", "key": "string"}}
-_ENV = {"name": "string", "value": "string", "valueFrom": "object"}
-_VOLUME = {"name": "string", "hostPath": "string", "mountPath": "string", "readOnly": "boolean", "pathType": "string"}
-_TAINT = {"key": "string", "value": "string", "effect": "string", "timeAdded": "timestamp"}
+_SECRET_SOURCE = {"secret": Needed({"name": Needed(limits.HOST_NAME), "key": Needed(limits.SHORT)})}
 _NOT_CAPI = Refused(
     "this kubeadm field is not part of Cluster API's KubeadmConfigSpec",
     "Remove it; certificates come from the cluster's Secrets, and addons are skipped with skipPhases.",
@@ -66,7 +64,8 @@ def kubeadm_struct(struct: fields.Struct, classic: bool) -> dict[str, Any]:
             continue
         # Cluster API counts days in every form; only its other durations were text before v1beta2.
         name = field.name if classic and field.type == fields.DURATION else field.hub_name
-        result[name] = _field(field, classic) if field.capi else _NOT_CAPI
+        described = _field(field, classic) if field.capi else _NOT_CAPI
+        result[name] = limits.kubeadm_field(struct.name, field.hub_name, described) if field.capi else described
     if struct.name in fields.KINDS and classic:
         result.update({"apiVersion": "string", "kind": "string"})
     if struct.name == "FileDiscovery":
@@ -74,7 +73,7 @@ def kubeadm_struct(struct: fields.Struct, classic: bool) -> dict[str, Any]:
             "a kubeconfig built by the provider is not supported",
             "Supply the kubeconfig with kubeadmConfigSpec.files and name it in discovery.file.kubeConfigPath.",
         )
-    return result
+    return MayBeEmpty(result) if struct.name in limits.MAY_BE_EMPTY else result
 
 
 def _field(field: fields.Field, classic: bool) -> Any:
@@ -84,10 +83,10 @@ def _field(field: fields.Field, classic: bool) -> Any:
     simple: dict[str, Any] = {
         fields.STRINGS: ["string"],
         fields.GATES: MapOf("boolean"),
-        fields.ARGS: MapOf("string") if classic else [{"name": "string", "value": "string"}],
-        fields.ENVS: [_ENV],
-        fields.VOLUMES: [_VOLUME],
-        fields.TAINTS: [_TAINT],
+        fields.ARGS: MapOf(limits.ARGUMENT_VALUE) if classic else limits.ARGUMENTS,
+        fields.ENVS: limits.ENVIRONMENT,
+        fields.VOLUMES: limits.VOLUMES,
+        fields.TAINTS: limits.TAINTS,
         fields.TIME: "timestamp",
         fields.DURATION: "duration" if classic else "seconds",
         fields.DAYS: "days",
@@ -96,27 +95,26 @@ def _field(field: fields.Field, classic: bool) -> Any:
 
 
 _FILE = {
-    "path": "string",
-    "owner": "string",
-    "permissions": "string",
-    "encoding": "string",
+    "path": Needed(limits.LONG),
+    "owner": limits.SHORT,
+    "permissions": limits.PERMISSIONS,
+    "encoding": Text(
+        one_of=limits.ENCODINGS,
+        rule="this is not an encoding of file contents",
+        fix=f"Use one of {', '.join(limits.ENCODINGS)}, or leave it out for text.",
+    ),
     "append": "boolean",
-    "content": "string",
+    # As long as machines take it (docs/contract.md).
+    "content": Text(),
     "contentFrom": _SECRET_SOURCE,
 }
 _USER = {
-    "name": "string",
-    "gecos": "string",
-    "groups": "string",
-    "homeDir": "string",
+    "name": Needed(limits.SHORT),
+    **dict.fromkeys(("gecos", "groups", "homeDir", "shell", "passwd", "primaryGroup", "sudo"), limits.SHORT),
     "inactive": "boolean",
-    "shell": "string",
-    "passwd": "string",
     "passwdFrom": _SECRET_SOURCE,
-    "primaryGroup": "string",
     "lockPassword": "boolean",
-    "sudo": "string",
-    "sshAuthorizedKeys": ["string"],
+    "sshAuthorizedKeys": ListOf(limits.PUBLIC_KEY, 100, least=0),
 }
 _REFUSED_CONFIG = {
     "ntp": Refused(
@@ -157,23 +155,26 @@ def _config(classic: bool) -> dict[str, Any]:
         "clusterConfiguration": kubeadm_struct(fields.CLUSTER_CONFIGURATION, classic),
         "initConfiguration": kubeadm_struct(fields.INIT_CONFIGURATION, classic),
         "joinConfiguration": kubeadm_struct(fields.JOIN_CONFIGURATION, classic),
-        "files": [_FILE],
-        "users": [_USER],
-        "preKubeadmCommands": ["string"],
-        "postKubeadmCommands": ["string"],
+        "files": ListOf(_FILE, 200),
+        "users": ListOf(_USER, 100),
+        "preKubeadmCommands": limits.COMMANDS,
+        "postKubeadmCommands": limits.COMMANDS,
         "verbosity": "integer",
-        "format": "string",
+        "format": Text(
+            one_of=("cloud-config", "ignition"), rule="there is no such bootstrap format", fix="Remove format."
+        ),
         _RETRY_JOIN: _RETRY_JOIN_CLASSIC if classic else _RETRY_JOIN_HUB,
         **_EXTENSIONS,
         **_REFUSED_CONFIG,
     }
 
 
+_BLOCKS = {"cidrBlocks": Needed(ListOf(limits.CIDR_BLOCK, 100))}
 _NETWORK = {
-    "apiServerPort": "integer",
-    "services": {"cidrBlocks": ["string"]},
-    "pods": {"cidrBlocks": ["string"]},
-    "serviceDomain": "string",
+    "apiServerPort": limits.PORT,
+    "services": _BLOCKS,
+    "pods": _BLOCKS,
+    "serviceDomain": limits.HOST_NAME,
 }
 _TOPOLOGY = Refused(
     "spec.topology (ClusterClass) is not supported",
@@ -184,19 +185,27 @@ _MACHINE_TAINTS = Refused(
     "machine taints need a feature gate of Cluster API that this collection does not have",
     "Use kubeadmConfigSpec.initConfiguration.nodeRegistration.taints and joinConfiguration's.",
 )
-_STRATEGY = {"type": "string", "rollingUpdate": {"maxSurge": "intOrString"}}
-_READINESS_GATES = [{"conditionType": "string", "polarity": "string"}]
+_STRATEGY = {
+    "type": Needed(
+        Text(
+            one_of=("RollingUpdate",),
+            rule="there is no such rollout strategy",
+            fix="Use RollingUpdate; with maxSurge 0 a machine is removed before its replacement comes.",
+        )
+    ),
+    "rollingUpdate": {"maxSurge": "intOrString"},
+}
 _DELETION = dict.fromkeys(
     ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds"), "seconds"
 )
-_DAYS_BEFORE = {"certificatesExpiryDays": "days"}
+_DAYS_BEFORE = {"certificatesExpiryDays": Number(7, unit="days")}
 
 
 def _cluster(reference: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "paused": "boolean",
         "clusterNetwork": _NETWORK,
-        "controlPlaneEndpoint": {"host": "string", "port": "integer"},
+        "controlPlaneEndpoint": {"host": limits.LONG, "port": limits.PORT},
         "controlPlaneRef": reference,
         "infrastructureRef": reference,
         "topology": _TOPOLOGY,
@@ -206,16 +215,20 @@ def _cluster(reference: Mapping[str, Any]) -> dict[str, Any]:
 
 _CONTROL_PLANE_HUB = {
     "replicas": "integer",
-    "version": "string",
-    "machineTemplate": {
-        "metadata": _TEMPLATE_METADATA,
-        "spec": {
-            "infrastructureRef": _REFERENCE_HUB,
-            "readinessGates": _READINESS_GATES,
-            "deletion": _DELETION,
-            "taints": _MACHINE_TAINTS,
-        },
-    },
+    "version": Needed(limits.SHORT),
+    "machineTemplate": Needed(
+        {
+            "metadata": _TEMPLATE_METADATA,
+            "spec": Needed(
+                {
+                    "infrastructureRef": Needed(_REFERENCE_HUB),
+                    "readinessGates": limits.READINESS_GATES,
+                    "deletion": _DELETION,
+                    "taints": _MACHINE_TAINTS,
+                }
+            ),
+        }
+    ),
     "kubeadmConfigSpec": _config(classic=False),
     "rollout": {"before": _DAYS_BEFORE, "after": "timestamp", "strategy": _STRATEGY},
     "remediation": {
@@ -223,17 +236,25 @@ _CONTROL_PLANE_HUB = {
         "retryPeriodSeconds": "seconds",
         "minHealthyPeriodSeconds": "seconds",
     },
-    "machineNaming": {"template": "string"},
+    "machineNaming": {"template": limits.SHORT},
+}
+# What control planes of a ClusterClass share: each has its own replicas, version and machine template.
+_CONTROL_PLANE_TEMPLATE = {
+    **{name: field for name, field in _CONTROL_PLANE_HUB.items() if name not in ("replicas", "version")},
+    "machineTemplate": {
+        "metadata": _TEMPLATE_METADATA,
+        "spec": {"deletion": _DELETION, "taints": _MACHINE_TAINTS},
+    },
 }
 _CONTROL_PLANE_CLASSIC = {
     "replicas": "integer",
-    "version": "string",
+    "version": limits.SHORT,
     "infrastructureTemplate": _REFERENCE_CLASSIC,
     "nodeDrainTimeout": "duration",
     "machineTemplate": {
         "metadata": _TEMPLATE_METADATA,
         "infrastructureRef": _REFERENCE_CLASSIC,
-        "readinessGates": _READINESS_GATES,
+        "readinessGates": limits.READINESS_GATES,
         "nodeDrainTimeout": "duration",
         "nodeVolumeDetachTimeout": "duration",
         "nodeDeletionTimeout": "duration",
@@ -245,7 +266,7 @@ _CONTROL_PLANE_CLASSIC = {
     "strategy": _STRATEGY,
     "rolloutStrategy": _STRATEGY,
     "remediationStrategy": {"maxRetry": "integer", "retryPeriod": "duration", "minHealthyPeriod": "duration"},
-    "machineNamingStrategy": {"template": "string"},
+    "machineNamingStrategy": {"template": limits.SHORT},
 }
 
 _BOOTSTRAP_DATA = Refused(
@@ -256,13 +277,17 @@ _BOOTSTRAP_DATA = Refused(
 
 def _machine(reference: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "clusterName": "string",
-        "version": "string",
-        "providerID": "string",
-        "failureDomain": "string",
-        "bootstrap": {"configRef": reference, "dataSecretName": "string", "data": _BOOTSTRAP_DATA},
-        "infrastructureRef": reference,
-        "readinessGates": _READINESS_GATES,
+        "clusterName": Needed(limits.CLUSTER_NAME),
+        "version": limits.SHORT,
+        "providerID": limits.LONG,
+        "failureDomain": limits.SHORT,
+        "bootstrap": Needed(
+            MayBeEmpty(
+                {"configRef": reference, "dataSecretName": Text(253, least=0), "data": _BOOTSTRAP_DATA},
+            )
+        ),
+        "infrastructureRef": Needed(reference),
+        "readinessGates": limits.READINESS_GATES,
     }
 
 
@@ -280,6 +305,7 @@ _MACHINE_CLASSIC = {
 
 CLUSTER_SPEC = {"classic": _cluster(_REFERENCE_CLASSIC), "hub": _cluster(_REFERENCE_HUB)}
 CONTROL_PLANE_SPEC = {"classic": _CONTROL_PLANE_CLASSIC, "hub": _CONTROL_PLANE_HUB}
+CONTROL_PLANE_TEMPLATE_SPEC = _CONTROL_PLANE_TEMPLATE
 MACHINE_SPEC = {"classic": _MACHINE_CLASSIC, "hub": _MACHINE_HUB}
 KUBEADM_CONFIG_SPEC = {"classic": _config(classic=True), "hub": _config(classic=False)}
 SECRET = {"type": "string", "data": MapOf("string"), "stringData": MapOf("string"), "immutable": "boolean"}

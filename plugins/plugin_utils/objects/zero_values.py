@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..documents.schema import Ignored, MapOf, Refused
+from ..documents.schema import Ignored, MapOf, Refused, bare
 from ..kubeadm.configuration import fields
 
 # Counts, times and switches are pointers: replicas 0, a timeout of 0 and false are values. These numbers are not.
@@ -54,6 +54,7 @@ def without_zeros(value: Any, description: Any) -> Any:
     `description` is the value's, as in documents/schema.py. What does not fit it is unchanged, and so is what has no description:
     labels, feature gates, kubelet configurations. Entries of lists and of maps stay, whatever they hold.
     """
+    description = bare(description)
     if isinstance(value, list):
         inner = description[0] if isinstance(description, list) else getattr(description, "value", None)
         return [without_zeros(entry, inner) for entry in value]
@@ -67,7 +68,7 @@ def without_zeros(value: Any, description: Any) -> Any:
     for key, entry in value.items():
         if key in description:
             entry = without_zeros(entry, description[key])
-            if _is_zero(entry, description[key], key):
+            if _is_zero(entry, bare(description[key]), key):
                 continue
         found[key] = entry
     return found

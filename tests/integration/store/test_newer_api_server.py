@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 import typing as t
 
 import pytest
@@ -18,7 +19,12 @@ from management import Kubectl, control_plane, kubeconfig_of
 from newer_api_server import NewerApiServer, missing, newer_api_server
 from rule_cases import CASES, CHANGES, EXTERNAL, ODD, SURGE, etcd, surge
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import crd_names, definitions, webhook_rules
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import (
+    crd_names,
+    definitions,
+    structural_schema,
+    webhook_rules,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
@@ -139,7 +145,8 @@ def test_what_is_created(store: KubernetesStore, spec: Object, refused: frozense
 def test_what_is_changed(store: KubernetesStore, spec: Object, refused: frozenset[str]) -> None:
     """Every case by an update of an object that was right, with the etcd that it goes on to have."""
     external = "etcd" in str(spec) and "external" in str(spec)
-    store.create(control_plane(**etcd({"external": EXTERNAL} if external else {}, replicas=5)))
+    before = etcd({"external": EXTERNAL}, replicas=5) if external else {"replicas": 5}
+    store.create(control_plane(**before))
     if not refused:
         store.modify(*PROD, lambda found: found["spec"].update(copy.deepcopy(spec)))
         return
@@ -215,3 +222,70 @@ def test_what_kubectl_of_the_same_release_shows_and_says(kubectl: Kubectl, store
     assert 'unknown field "spec.replica"' in kubectl(
         "apply", "-f", "-", stdin=json.dumps(control_plane(replica=4)), code=1
     )
+
+
+def test_what_was_stored_before_the_limits_can_be_written(api: KubernetesApi, store: KubernetesStore) -> None:
+    """Its status, its finalizers and what is within them; what is changed has to keep to the limits."""
+    (kind,) = [each for each in definitions.KINDS if each.name == kinds.KUBEADM_CONFIG]
+    where = f"{installation.DEFINITIONS}/{crd_names.crd_name(kinds.GROUP_BOOTSTRAP, kind.name)}"
+
+    key = ((kinds.GROUP_BOOTSTRAP, kind.name), "default", "older")
+    made = {
+        "apiVersion": kinds.api_version(kind.name),
+        "kind": kind.name,
+        "metadata": {"name": "older", "namespace": "default", "finalizers": ["kubeadm.control-plane/it"]},
+        "spec": {
+            "clusterConfiguration": {
+                "apiServer": {"extraArgs": [{"name": "v", "value": "1" * 2000}] * 2},
+                "dns": {},
+                "certificatesDir": "",
+            },
+            "users": [{"name": ""}],
+            "format": "yaml",
+        },
+    }
+
+    def admitted() -> bool:
+        path = object_path(*key).rpartition("/")[0]
+        return api.send("create", path, made, {"dryRun": "All"}, accepted=(409, 422)).status != 422
+
+    def define(minor: int) -> None:
+        """Replace the definition, until the server goes by it."""
+        stored = api.send("get", where).document
+        stored["spec"] = definitions.definition(kind, minor)["spec"]
+        api.send("update", where, stored)
+        end = time.monotonic() + 60
+        while admitted() is (minor >= structural_schema.LIMITS_SINCE_MINOR):
+            assert time.monotonic() < end, "the definition is not in force after a minute"
+
+    define(webhook_rules.CEL_SINCE_MINOR)
+    store.create(made)
+    define(structural_schema.LIMITS_SINCE_MINOR)
+    store.modify(*key, lambda found: found.update(status={"dataSecretName": "older"}))
+    store.modify(*key, lambda found: found["spec"].update(verbosity=5))
+    stored = store.get(*key)
+    assert stored is not None and stored["status"] == {"dataSecretName": "older"} and stored["spec"]["verbosity"] == 5
+
+    def change(found: Object) -> None:
+        found["spec"]["clusterConfiguration"]["apiServer"]["extraArgs"].append({"name": "a", "value": "b" * 1025})
+
+    assert "Too long" in refusal(lambda: store.modify(*key, change))
+    store.modify(*key, lambda found: found["metadata"].pop("finalizers"))
+    api.send("delete", object_path(*key), {}, accepted=(404,))
+
+
+@pytest.mark.parametrize(
+    ("spec", "part"),
+    [
+        ({"extraArgs": [{"name": "v", "value": "1"}, {"name": "v", "value": "2"}]}, "no two entries"),
+        ({"extraArgs": [{"name": "v", "value": "1" * 1025}]}, "Too long"),
+        ({"extraArgs": [{"name": "v"}]}, "value"),
+        ({"certSANs": []}, "at least 1 items"),
+        ({}, "apiServer"),
+    ],
+)
+def test_what_is_beyond_a_limit(store: KubernetesStore, spec: Object, part: str) -> None:
+    said = refusal(
+        lambda: store.create(control_plane(kubeadmConfigSpec={"clusterConfiguration": {"apiServer": spec}}, replicas=1))
+    )
+    assert part in said and "apiServer" in said

@@ -289,12 +289,17 @@ def _restore(hub: dict[str, Any], version: str, report: Report) -> None:
             differences = [each for each in differences if _put_back(hub, plain, back, *each)]
         for path, _value in differences:
             report.moved(path, _ANNOTATION_PATH)
+    if not report.violations:
+        restored = Report("")
+        _plain(hub, restored)
+        for beyond in restored.violations:
+            report.unreadable(_ANNOTATION_PATH, None, f"{beyond.path}: {beyond.rule}", beyond.fix)
 
 
 def _kept(hub: Mapping[str, Any], text: Any) -> dict[str, Any] | None:
     """Return the hub object that the annotation holds, or None.
 
-    None also where it can't be read.
+    None also where it can't be read. What is beyond a limit can be, and is refused when it is restored.
     """
     if not isinstance(text, str) or len(text) > MAX_BYTES:
         return None
@@ -310,7 +315,7 @@ def _kept(hub: Mapping[str, Any], text: Any) -> dict[str, Any] | None:
     head = {"apiVersion": api_version if isinstance(api_version, str) and api_version else hub["apiVersion"]}
     report = Report("")
     kept = _plain({**head, "kind": hub["kind"], "metadata": {"name": "kept", **_place(hub)}, **sections}, report)
-    return None if report.violations else kept
+    return None if len(report.violations) > report.limits else kept
 
 
 def _place(hub: Mapping[str, Any]) -> dict[str, Any]:

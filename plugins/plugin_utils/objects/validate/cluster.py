@@ -78,11 +78,6 @@ def _network(network: Mapping[str, Any], control_plane: Mapping[str, Any] | None
     config = ((control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
     cluster_config = config.get("clusterConfiguration") or {}
     manager = (cluster_config.get("controllerManager") or {}).get("extraArgs") or []
-    port = network.get("apiServerPort")
-    if port is not None and not 1 <= port <= 65535:
-        report.add(
-            "spec.clusterNetwork.apiServerPort", port, "this is not a port", "Write a number between 1 and 65535."
-        )
     domain = network.get("serviceDomain")
     if domain and not names.is_dns_subdomain(domain):
         where = "spec.clusterNetwork.serviceDomain"

@@ -22,7 +22,6 @@ from .kubeadm_config_spec import validate_config
 
 _CONFIG = "spec.kubeadmConfigSpec"
 _DEFAULT_CA_DAYS = 3650
-_SMALLEST_DAYS_BEFORE = 7
 # With fewer, removing a machine before its replacement comes would lose etcd's quorum.
 SURGELESS_REPLICAS = 3
 
@@ -150,7 +149,7 @@ def _infrastructure_reference(spec: Mapping[str, Any], report: Report) -> None:
 
 
 def reference_rules(reference: Mapping[str, Any], path: str, group: str, report: Report) -> None:
-    """Check that a reference has group, kind and an RFC 1123 name."""
+    """Check that a reference has group, kind and name."""
     for key, example in (("apiGroup", group), ("kind", "the object's kind"), ("name", "the object's name")):
         if not reference.get(key):
             report.add(child(path, key), None, f"the reference has no {key}", f"Add {key}: {example}.")
@@ -158,24 +157,16 @@ def reference_rules(reference: Mapping[str, Any], path: str, group: str, report:
         report.add(
             child(path, "apiGroup"), reference["apiGroup"], f"this reference is to the group {group}", f"Use {group}."
         )
-    if reference.get("name") and not names.is_dns_subdomain(reference["name"]):
-        _not_a_name(child(path, "name"), reference["name"], report)
 
 
 def _rollout(spec: Mapping[str, Any], report: Report) -> None:
     rollout = spec.get("rollout") or {}
-    path, strategy = "spec.rollout.strategy", rollout.get("strategy") or {}
-    if strategy.get("type") != "RollingUpdate":
-        fix = "Use RollingUpdate; with maxSurge 0 a machine is removed before its replacement comes."
-        report.add(child(path, "type"), strategy.get("type"), "there is no such rollout strategy", fix)
     _surge(spec, report)
     days = (rollout.get("before") or {}).get("certificatesExpiryDays")
     if days is not None:
         config = (spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
         validity = config.get("certificateValidityPeriodDays") or kubernetes_facts.CERTIFICATE_VALIDITY_DAYS
         where = "spec.rollout.before.certificatesExpiryDays"
-        if days < _SMALLEST_DAYS_BEFORE:
-            report.add(where, days, "a rollout begins at least 7 days before certificates expire", "Use 7 or more.")
         if days >= validity:
             rule = f"this is not less than the certificates' validity of {validity} days: every machine would always be outdated"
             report.add(where, days, rule, "Use fewer days.")
@@ -213,12 +204,6 @@ def _certificates(
     path = child(_CONFIG, "clusterConfiguration")
     days = config.get("certificateValidityPeriodDays")
     ca_days = config.get("caCertificateValidityPeriodDays")
-    for name, value, largest in (
-        ("certificateValidityPeriodDays", days, 1095),
-        ("caCertificateValidityPeriodDays", ca_days, 36500),
-    ):
-        if value is not None and not 1 <= value <= largest:
-            report.add(child(path, name), value, f"this is between 1 and {largest} days", "Use a number in that range.")
     if days is not None and days > (_DEFAULT_CA_DAYS if ca_days is None else ca_days):
         rule = "a certificate cannot live longer than its CA (caCertificateValidityPeriodDays)"
         report.add(child(path, "certificateValidityPeriodDays"), days, rule, "Use fewer days.")

@@ -17,8 +17,8 @@ from typing import Any
 
 from ....module_utils.common.violations import Report, child, item
 from ...documents.names import is_dns_subdomain
+from ..limits import ENCODINGS
 
-ENCODINGS = ("base64", "gzip", "gzip+base64")
 LARGEST_FILE = 10 * 1024 * 1024
 COMPONENT_CONFIGS: Mapping[str, tuple[str, str]] = {
     "kubeletConfiguration": ("kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"),
@@ -71,8 +71,8 @@ def validate_config(config: Mapping[str, Any], path: str, report: Report) -> Non
 
     They are format, files, users, commands, component configurations and node names.
     """
-    if config.get("format") not in (None, "cloud-config"):
-        rule = "the bootstrap format is cloud-config; ignition is not supported, machines are set up over Ansible's connection"
+    if config.get("format") == "ignition":
+        rule = "ignition is not supported, machines are set up over Ansible's connection"
         report.add(child(path, "format"), config["format"], rule, "Remove format.")
     verbosity = config.get("verbosity")
     if verbosity is not None and not 0 <= verbosity <= 10:
@@ -113,10 +113,7 @@ def _files(config: Mapping[str, Any], path: str, report: Report) -> None:
             )
         if owner is not None and not _OWNER.fullmatch(owner):
             report.add(child(where, "owner"), owner, "an owner is user or user:group", 'Write it like "root:root".')
-        if encoding is not None and encoding not in ENCODINGS:
-            fix = f"Use one of {', '.join(ENCODINGS)}, or leave it out for text."
-            report.add(child(where, "encoding"), encoding, "this is not an encoding of file contents", fix)
-        else:
+        if encoding in (None, *ENCODINGS):
             _content(file, where, report)
 
 

@@ -19,7 +19,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import child, item
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.schema import MapOf, Refused
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.schema import (
+    ListOf,
+    MapOf,
+    Needed,
+    Number,
+    Refused,
+    Text,
+    bare,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import machine_health_check, structures
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.convert import whole_objects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.equivalence import (
@@ -39,7 +47,6 @@ GROUPS = st.sampled_from(
     ["infrastructure.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io"]
 )
 TIMES = st.sampled_from(["2026-01-31T10:00:00Z", "1999-12-31T23:59:59Z"])
-ARGUMENTS = st.lists(st.fixed_dictionaries({"name": WORDS, "value": TEXTS}), max_size=3)
 SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "string": TEXTS,
     "integer": st.integers(0, 2**31 - 1),
@@ -52,7 +59,6 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "object": st.just({"free": {"form": [1, "", []]}}),
 }
 REFERENCE = {"apiGroup", "kind", "name"}
-ARGUMENT = {"name", "value"}
 
 
 def values(description: Any) -> st.SearchStrategy[Any]:
@@ -61,14 +67,36 @@ def values(description: Any) -> st.SearchStrategy[Any]:
         return SCALARS[description]
     if isinstance(description, MapOf):
         return st.dictionaries(WORDS, values(description.value), max_size=2)
+    if isinstance(description, Needed):
+        return values(description.value)
+    if isinstance(description, Text):
+        return texts(description)
+    if isinstance(description, Number):
+        return st.integers(description.least, description.most or 2**31 - 1)
     if isinstance(description, list):
-        if isinstance(description[0], dict) and set(description[0]) == ARGUMENT:
-            return ARGUMENTS
         return st.lists(values(description[0]), max_size=2)
+    if isinstance(description, ListOf) and description.unique:
+        named = {key: values(value) for key, value in description.value.items()}
+        named[description.unique] = WORDS
+        return st.lists(st.fixed_dictionaries(named), max_size=3, unique_by=lambda each: each[description.unique])
+    if isinstance(description, ListOf):
+        return st.lists(values(description.value), max_size=2)
     if set(description) == REFERENCE:
-        return st.fixed_dictionaries({"apiGroup": GROUPS, "kind": WORDS, "name": WORDS})
+        name = texts(description["name"].value).filter(bool)
+        return st.fixed_dictionaries({"apiGroup": GROUPS, "kind": st.sampled_from(["Acme", "b-c"]), "name": name})
     known = {key: values(value) for key, value in description.items() if not isinstance(value, Refused)}
     return st.fixed_dictionaries({}, optional=known)
+
+
+def texts(description: Text) -> st.SearchStrategy[str]:
+    """Texts within their limits, the empty one among them."""
+    if description.one_of:
+        return st.sampled_from(["", *description.one_of])
+    if description.pattern:
+        return st.one_of(
+            st.just(""), st.from_regex(description.pattern, fullmatch=True).filter(lambda each: len(each) < 32)
+        )
+    return TEXTS
 
 
 CONDITIONS = [{"type": "string", "status": "string", "reason": "string", "lastTransitionTime": "timestamp"}]
@@ -286,6 +314,7 @@ def zeros(value: Any, description: Any, key: str) -> Iterator[str]:
         "dataSecretName",
     )
     ports = ("bindPort", "port", "apiServerPort", "certificateValidityPeriodDays", "caCertificateValidityPeriodDays")
+    description = bare(description)
     if description in ("any", "object"):
         return
     if key.rpartition(".")[2] not in filled and (value in ("", [], {}) or (value == 0 and key.endswith(ports))):
