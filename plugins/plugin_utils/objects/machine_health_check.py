@@ -22,7 +22,8 @@ from ..documents import names
 from ..documents.scalars import format_duration
 from ..documents.schema import ListOf, MapOf, Needed, Refused, Text, Whole
 from ..kubeadm.configuration import classic_form
-from . import conditions, kinds, limits
+from . import conditions, kinds
+from .validate import limits
 
 SHORTEST_NODE_STARTUP_SECONDS = 30
 _MOST_CONDITIONS = 100

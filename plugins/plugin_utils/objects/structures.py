@@ -15,7 +15,7 @@ from typing import Any
 
 from ..documents.schema import Ignored, ListOf, MapOf, MayBeEmpty, Needed, Number, Refused, Text
 from ..kubeadm.configuration import fields
-from . import limits
+from .validate import limits
 
 METADATA: Mapping[str, Any] = {
     "name": "string",

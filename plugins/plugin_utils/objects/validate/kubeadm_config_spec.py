@@ -17,7 +17,7 @@ from typing import Any
 
 from ....module_utils.common.violations import Report, child, item
 from ...documents.names import is_dns_subdomain
-from ..limits import ENCODINGS
+from .limits import ENCODINGS
 
 LARGEST_FILE = 10 * 1024 * 1024
 COMPONENT_CONFIGS: Mapping[str, tuple[str, str]] = {

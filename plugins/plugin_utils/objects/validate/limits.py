@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Limits of texts, numbers and lists, those of Cluster API's v1beta2.
 
-Source: docs/reference/cluster_api.md, "Proposals and contract". Older versions have no limits of their own here: what is read becomes v1beta2.
+Source: docs/reference/cluster_api_fields.md. Older versions have no limits of their own here: what is read becomes v1beta2.
 
 Where this collection takes more than Cluster API, docs/contract.md says why.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..documents.schema import ListOf, Needed, Number, Text
+from ...documents.schema import ListOf, Needed, Number, Text
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
