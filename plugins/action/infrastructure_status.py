@@ -10,6 +10,7 @@ import typing as t
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls import recorded_connection
 from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.objects import failure_domains
 from ..plugin_utils.records.cluster_objects import (
     CLUSTER,
     MACHINE,
@@ -97,9 +98,11 @@ class ActionModule(ControlPlaneAction):
             if endpoint and endpoint.get("host") and not stored["spec"].get("controlPlaneEndpoint", {}).get("host"):
                 stored["spec"]["controlPlaneEndpoint"] = {"host": endpoint["host"], "port": int(endpoint["port"])}
             follow_provisioned(status, infrastructure["status"])
-            if infrastructure["status"].get("failureDomains"):
-                status["failureDomains"] = infrastructure["status"]["failureDomains"]
-            elif "failureDomains" in infrastructure["status"]:
+            recorded = infrastructure["status"].get("failureDomains")
+            domains = failure_domains.of_contract(recorded)
+            if domains:
+                status["failureDomains"] = domains
+            elif "failureDomains" in infrastructure["status"] and not recorded:
                 # The provider knows of none any more: no machine may be placed in what is gone.
                 status.pop("failureDomains", None)
 

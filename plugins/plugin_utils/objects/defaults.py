@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils.common.kubernetes_versions import with_v
+from . import failure_domains, kinds
 
 DEFAULT_FORMAT = "cloud-config"
 REPLICAS = "spec.replicas"
@@ -62,5 +63,7 @@ def default_infrastructure_cluster(infrastructure: dict[str, Any]) -> None:
 
     A failure domain may hold control plane machines unless it has controlPlane: false.
     """
-    for domain in infrastructure["spec"].get("failureDomains") or []:
-        domain.setdefault("controlPlane", True)
+    declared = infrastructure["spec"].get("failureDomains")
+    if infrastructure.get("kind") in kinds.OWN_INFRASTRUCTURE or failure_domains.of_contract(declared):
+        for domain in declared or []:
+            domain.setdefault("controlPlane", True)

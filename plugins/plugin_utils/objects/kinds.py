@@ -35,6 +35,16 @@ NSPAWN_CLUSTER = "NspawnCluster"
 NSPAWN_MACHINE = "NspawnMachine"
 NSPAWN_MACHINE_TEMPLATE = "NspawnMachineTemplate"
 
+# Infrastructure kinds whose shapes are this collection's own; others are their provider's and stay as they are.
+OWN_INFRASTRUCTURE = (
+    INVENTORY_CLUSTER,
+    INVENTORY_MACHINE,
+    INVENTORY_MACHINE_TEMPLATE,
+    NSPAWN_CLUSTER,
+    NSPAWN_MACHINE,
+    NSPAWN_MACHINE_TEMPLATE,
+)
+
 # Cluster API versions whose manifests are read; v1alpha2 exists for infrastructure kinds only (the proposals' example).
 MANIFEST_VERSIONS: tuple[str, ...] = ("v1alpha3", "v1alpha4", "v1beta1", "v1beta2")
 INFRASTRUCTURE_VERSIONS: tuple[str, ...] = ("v1alpha2", *MANIFEST_VERSIONS)
@@ -140,12 +150,17 @@ _HUB_API: Mapping[str, str] = {
 }
 
 
-def api_version(kind: str) -> str:
+def api_version(kind: str, written: str = API_INFRASTRUCTURE) -> str:
     """Return the hub apiVersion of `kind`.
 
-    Every kind that is not this collection's or Cluster API's own is an infrastructure kind.
+    Every kind that is not this collection's or Cluster API's own is another provider's: its documents' apiVersion is kept as `written`.
     """
-    return _HUB_API.get(kind, API_INFRASTRUCTURE)
+    return _HUB_API.get(kind, API_INFRASTRUCTURE if kind in OWN_INFRASTRUCTURE else written)
+
+
+def infrastructure_group(kind: Any) -> str:
+    """Return the group that an infrastructure kind must have, "" for any."""
+    return GROUP_INFRASTRUCTURE if kind in OWN_INFRASTRUCTURE else ""
 
 
 def group(api_version_text: str) -> str:

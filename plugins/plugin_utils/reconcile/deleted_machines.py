@@ -32,7 +32,7 @@ from ..records.cluster_objects import (
     follow_infrastructure,
     machine_kind_of_template,
 )
-from ..records.machine_objects import INFRASTRUCTURE_VERSION, machine_metadata, machine_object
+from ..records.machine_objects import infrastructure_api_version, machine_metadata, machine_object
 from ..records.propagation import give_new
 from ..store import opening
 
@@ -199,7 +199,7 @@ def _infrastructure(objects: ClusterObjects, name: str) -> str:
         }
     )
     made = {
-        "apiVersion": f"{reference['apiGroup']}/{INFRASTRUCTURE_VERSION}",
+        "apiVersion": infrastructure_api_version(objects, str(reference["apiGroup"])),
         "kind": reference["kind"],
         "metadata": metadata,
         "spec": spec,

@@ -32,7 +32,15 @@ from .cluster_objects import (
 from .propagation import give_new
 from .status_writer import annotate
 
-INFRASTRUCTURE_VERSION = "v1beta1"
+
+def infrastructure_api_version(objects: ClusterObjects, group: str) -> str:
+    """Return the apiVersion of a new infrastructure machine: its template's.
+
+    The infrastructure cluster's where the template is of another group, or gone.
+    """
+    known = [str(each["apiVersion"]) for each in (objects.machine_template, objects.infrastructure_cluster) if each]
+    of_group = [each for each in known if kinds.group(each) == group]
+    return (of_group or [f"{group}/{kinds.API_INFRASTRUCTURE.rpartition('/')[2]}"])[0]
 
 
 def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], failure_domain: str) -> str:
@@ -177,7 +185,7 @@ def create_infrastructure_machine(objects: ClusterObjects, name: str, failure_do
         }
     )
     made = {
-        "apiVersion": f"{group}/{INFRASTRUCTURE_VERSION}",
+        "apiVersion": infrastructure_api_version(objects, group),
         "kind": kind,
         "metadata": metadata,
         "spec": copy.deepcopy(template["spec"]["template"]["spec"]),

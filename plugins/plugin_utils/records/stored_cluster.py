@@ -186,7 +186,7 @@ def _stored(store: Store, desired: Object) -> t.Optional[Object]:
 
 
 def _replace(current: Object, desired: Object) -> None:
-    for key in ("spec", "data", "type"):
+    for key in ("apiVersion", "spec", "data", "type"):
         if key in desired:
             current[key] = desired[key]
     for key in ("labels", "annotations"):
@@ -196,7 +196,7 @@ def _replace(current: Object, desired: Object) -> None:
 
 def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None) -> Object:
     merged = copy.deepcopy(stored)
-    for key in ("spec", "data", "type"):
+    for key in ("apiVersion", "spec", "data", "type"):
         if key in desired:
             merged[key] = copy.deepcopy(desired[key])
     recorded = _given_before(stored)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Optional
 
 from ....module_utils.common.values import clip
-from ...objects import advice, kinds
+from ...objects import advice, failure_domains, kinds
 from ..checks.trouble import Trouble
 from ..conditions.control_plane import initialized
 from ..outcome import Context, max_surge
@@ -130,7 +130,8 @@ def planned_domains(view: View) -> list[str]:
     """
     if view.infrastructure_ready or view.failure_domains:
         return view.failure_domains
-    declared = ((view.raw.get("infrastructureCluster") or {}).get("spec") or {}).get("failureDomains")
+    spec = (view.raw.get("infrastructureCluster") or {}).get("spec") or {}
+    declared = failure_domains.of_contract(spec.get("failureDomains"))
     if declared:
         return sorted(str(each["name"]) for each in declared if each.get("controlPlane"))
     return sorted((view.raw.get("pool") or {}).get("failureDomains") or ())

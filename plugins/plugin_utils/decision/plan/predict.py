@@ -14,7 +14,7 @@ from typing import Any
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import format_time, parse_time
 from ...kubeadm.etcd_releases import brought_by
-from ...objects import kinds
+from ...objects import failure_domains, kinds
 from .. import terms
 from ..creation import cluster_info, existing_hosts
 from ..outcome import AUTHORITIES
@@ -86,7 +86,7 @@ def _infrastructure(snapshot: Object, decision: Object) -> Object:
     infrastructure = dict(snapshot["infrastructureCluster"])
     status = dict(infrastructure.get("status") or {})
     status["initialization"] = {**(status.get("initialization") or {}), "provisioned": True}
-    domains = (infrastructure.get("spec") or {}).get("failureDomains") or [
+    domains = failure_domains.of_contract((infrastructure.get("spec") or {}).get("failureDomains")) or [
         {"name": each, "controlPlane": True} for each in existing_hosts.planned_domains(read_snapshot(snapshot))
     ]
     if not status.get("failureDomains") and domains:

@@ -12,15 +12,17 @@ Source of the names: docs/reference/cluster_api.md, "Fields of older versions".
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common.values import utc_time
 from ....module_utils.common.violations import Report, child
+from ...documents import names
 from ...documents.read import Document
 from ...documents.schema import ABSENT, check
 from ...kubeadm.configuration import classic_form
-from .. import kinds, machine_health_check, structures
+from .. import failure_domains, kinds, machine_health_check, structures
 from ..user_annotations import NOTES
 from ..zero_values import without_zeros
 
@@ -32,7 +34,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     kinds.KUBEADM_CONFIG: (kinds.GROUP_BOOTSTRAP,),
     kinds.MACHINE_HEALTH_CHECK: (kinds.GROUP_CLUSTER,),
 }
-# (name in the classic form, name in the hub form) of durations below machineTemplate.
+_VERSION = re.compile(r"v[1-9][0-9]{0,8}((alpha|beta)[1-9][0-9]{0,8})?")
 _DESCRIPTIONS: Mapping[str, Mapping[str, Any]] = {
     kinds.CLUSTER: structures.CLUSTER_SPEC,
     kinds.KUBEADM_CONTROL_PLANE: structures.CONTROL_PLANE_SPEC,
@@ -40,6 +42,7 @@ _DESCRIPTIONS: Mapping[str, Mapping[str, Any]] = {
     kinds.KUBEADM_CONFIG: structures.KUBEADM_CONFIG_SPEC,
     kinds.MACHINE_HEALTH_CHECK: machine_health_check.SPEC,
 }
+# (name in the classic form, name in the hub form) of durations below machineTemplate.
 _DELETION = (
     ("nodeDrainTimeout", "nodeDrainTimeoutSeconds"),
     ("nodeVolumeDetachTimeout", "nodeVolumeDetachTimeoutSeconds"),
@@ -58,7 +61,7 @@ def to_hub(document: Document, report: Report) -> dict[str, Any]:
     data = copy.deepcopy(document.data)
     kind = document.kind
     result: dict[str, Any] = {
-        "apiVersion": kinds.api_version(kind),
+        "apiVersion": kinds.api_version(kind, document.api_version),
         "kind": kind,
         "metadata": _metadata(data["metadata"], report),
     }
@@ -70,7 +73,8 @@ def to_hub(document: Document, report: Report) -> dict[str, Any]:
     spec = check(data, description, "", report).get("spec", {})
     described = _DESCRIPTIONS.get(kind)
     if described is None:
-        result["spec"] = _template(spec, report) if kind.endswith("Template") else _infrastructure_cluster(spec, report)
+        template = kind.endswith("Template")
+        result["spec"] = _template(spec, report) if template else _infrastructure_cluster(kind, spec, report)
         return result
     read = check(without_zeros(spec, described[form]), described[form], "spec", report, _hints(kind, form))
     hub = _hub_spec(kind, read, form, result["metadata"]["namespace"], report)
@@ -102,8 +106,13 @@ def _hub_spec(kind: str, spec: dict[str, Any], form: str, namespace: str, report
 
 def _form(document: Document, report: Report) -> str:
     group, _slash, version = document.api_version.rpartition("/")
-    groups = _GROUPS.get(document.kind, (kinds.GROUP_INFRASTRUCTURE,))
+    groups = _GROUPS.get(document.kind, (kinds.infrastructure_group(document.kind),))
     infrastructure = document.kind not in _GROUPS
+    if groups == ("",):
+        if not ("." in group and names.is_dns_subdomain(group) and _VERSION.fullmatch(version)):
+            rule = "this is no group and version of an API"
+            report.unreadable("apiVersion", document.api_version, rule, f"Use one such as {kinds.API_INFRASTRUCTURE}.")
+        return "classic"
     versions = kinds.INFRASTRUCTURE_VERSIONS if infrastructure else kinds.MANIFEST_VERSIONS
     if group not in groups or version not in versions:
         rule = f"{document.kind} is not read in this API version"
@@ -290,10 +299,11 @@ def _template(spec: dict[str, Any], report: Report) -> dict[str, Any]:
     return {"template": {} if checked is ABSENT else checked}
 
 
-def _infrastructure_cluster(spec: dict[str, Any], report: Report) -> dict[str, Any]:
+def _infrastructure_cluster(kind: str, spec: dict[str, Any], report: Report) -> dict[str, Any]:
     """Return an infrastructure cluster's spec in the contract's shapes.
 
-    Only controlPlaneEndpoint and failureDomains are converted; the provider's own fields stay unchanged.
+    Only controlPlaneEndpoint and failureDomains are converted; the provider's own fields stay unchanged, and so do another provider's
+    failureDomains of another shape.
     """
     if spec.get("controlPlaneEndpoint") is None:
         spec.pop("controlPlaneEndpoint", None)
@@ -305,7 +315,10 @@ def _infrastructure_cluster(spec: dict[str, Any], report: Report) -> dict[str, A
             del spec["controlPlaneEndpoint"]
         else:
             spec["controlPlaneEndpoint"] = endpoint
-    if spec.get("failureDomains") is not None:
+    if kind not in kinds.OWN_INFRASTRUCTURE:
+        domains = failure_domains.of_contract(spec.get("failureDomains"))
+        spec.update({"failureDomains": domains} if domains else {})
+    elif spec.get("failureDomains") is not None:
         spec["failureDomains"] = _failure_domains(spec["failureDomains"], report)
     return spec
 

@@ -39,15 +39,6 @@ _CORE_KINDS = (
     kinds.KUBEADM_CONFIG,
     kinds.MACHINE_HEALTH_CHECK,
 )
-# Infrastructure kinds whose shapes are this collection's own; others are their provider's and stay as they are.
-_OWN_INFRASTRUCTURE = (
-    kinds.INVENTORY_CLUSTER,
-    kinds.INVENTORY_MACHINE,
-    kinds.INVENTORY_MACHINE_TEMPLATE,
-    kinds.NSPAWN_CLUSTER,
-    kinds.NSPAWN_MACHINE,
-    kinds.NSPAWN_MACHINE_TEMPLATE,
-)
 _SECTIONS = ("spec", "status")
 # Fields of this collection's v1beta2 form that Cluster API's v1beta2 does not have, and an API server would drop.
 _EXTENSIONS = ("kubeletConfiguration", "kubeProxyConfiguration")
@@ -73,7 +64,7 @@ def to_hub(document: Document, report: Report) -> dict[str, Any]:
     It has spec and the user's metadata, and the fields that its conversion data keep.
     """
     hub = convert.to_hub(document, report)
-    if document.kind in (*_CORE_KINDS, *_OWN_INFRASTRUCTURE):
+    if document.kind in (*_CORE_KINDS, *kinds.OWN_INFRASTRUCTURE):
         _restore(hub, document.api_version.rpartition("/")[2], report)
     return hub
 
@@ -110,7 +101,7 @@ def from_hub(
     kind = _known_kind(hub, version)
     target = Target(version, infrastructure_version, str((hub.get("metadata") or {}).get("namespace") or "default"))
     older = _older(hub, target)
-    if version == older_versions.V1BETA2 or kind not in (*_CORE_KINDS, *_OWN_INFRASTRUCTURE):
+    if version == older_versions.V1BETA2 or kind not in (*_CORE_KINDS, *kinds.OWN_INFRASTRUCTURE):
         return Converted(older, (), tuple(_extensions(older, version)))
     back = _plain(older)
     losses = tuple(_losses(hub, back, target))
@@ -140,7 +131,7 @@ def _older(hub: Mapping[str, Any], target: Target) -> dict[str, Any]:
     older = copy.deepcopy(dict(hub))
     older.setdefault("metadata", {})
     _owners(older["metadata"], target.api_version)
-    if kind == kinds.SECRET or kind not in (*_CORE_KINDS, *_OWN_INFRASTRUCTURE):
+    if kind == kinds.SECRET or kind not in (*_CORE_KINDS, *kinds.OWN_INFRASTRUCTURE):
         return older
     older["apiVersion"] = target.api_version(kinds.group(kinds.api_version(kind)))
     if kind == kinds.KUBEADM_CONFIG and older.get("spec") == {}:
@@ -161,7 +152,7 @@ def _owners(metadata: dict[str, Any], api_version: Any) -> None:
         if not isinstance(owner, dict):
             continue
         group = kinds.group(str(owner.get("apiVersion") or ""))
-        if group in older_versions.CLUSTER_API_GROUPS or owner.get("kind") in _OWN_INFRASTRUCTURE:
+        if group in older_versions.CLUSTER_API_GROUPS or owner.get("kind") in kinds.OWN_INFRASTRUCTURE:
             owner["apiVersion"] = api_version(group)
 
 
@@ -169,7 +160,7 @@ def _to_hub(obj: Mapping[str, Any], report: Report) -> dict[str, Any]:
     before = len(report.violations)
     _object_rules(obj, report)
     kind, version = str(obj.get("kind")), str(obj.get("apiVersion")).rpartition("/")[2]
-    if len(report.violations) > before or kind not in (*_CORE_KINDS, *_OWN_INFRASTRUCTURE):
+    if len(report.violations) > before or kind not in (*_CORE_KINDS, *kinds.OWN_INFRASTRUCTURE):
         return copy.deepcopy(dict(obj))
     hub = _plain(obj, report)
     _restore(hub, version, report)
@@ -209,7 +200,7 @@ def _plain(obj: Mapping[str, Any], report: Report | None = None) -> dict[str, An
         del hub["spec"]
     if obj.get("status") is not None:
         status = checked_status(obj["status"], report)
-        older = version != older_versions.V1BETA2 or kind in _OWN_INFRASTRUCTURE
+        older = version != older_versions.V1BETA2 or kind in kinds.OWN_INFRASTRUCTURE
         index = kinds.MANIFEST_VERSIONS.index(version) if version in kinds.MANIFEST_VERSIONS else 0
         hub["status"] = hub_status(kind, status, index) if older else copy.deepcopy(status)
     return hub

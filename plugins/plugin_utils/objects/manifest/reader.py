@@ -21,7 +21,7 @@ from .. import defaults, kinds, machine_health_check
 from ..convert import whole_objects
 from ..validate import cluster as validate_cluster
 from ..validate import control_plane as validate
-from .related import Index, control_plane_reference, named_kind, template_reference
+from .related import Index, control_plane_reference, named_kind, reference_group, template_reference
 from .unmanaged import REPORT, Others, UnmanagedKind, sort_out
 
 _TEMPLATE_PATH = "spec.machineTemplate.spec.infrastructureRef"
@@ -197,10 +197,10 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
         defaults.default_control_plane(control_plane)
         validate.validate_control_plane(_written(control_plane, left_out), document.name, control_plane_report)
     validate_cluster.validate_cluster(cluster, control_plane, cluster_report)
-    infrastructure = _infrastructure(document, cluster, cluster_report, reading)
+    infrastructure = _infrastructure(cluster, cluster_report, reading, index)
     template = None
     if control_plane is not None and control_plane_report is not None:
-        template = _template(control_plane, control_plane_report, reading)
+        template = _template(control_plane, control_plane_report, reading, index)
     if infrastructure is not None:
         _endpoints(cluster, infrastructure, cluster_report)
     secrets = tuple(_secrets(document, index, reading))
@@ -282,10 +282,10 @@ def _control_plane_document(document: Document, index: Index, report: Report) ->
 
 
 def _infrastructure(
-    document: Document, cluster: Mapping[str, Any], report: Report, reading: _Reading
+    cluster: Mapping[str, Any], report: Report, reading: _Reading, index: Index
 ) -> dict[str, Any] | None:
     reference = cluster["spec"].get("infrastructureRef") or {}
-    found = _provided(reference, "spec.infrastructureRef", False, report, reading)
+    found = _provided(reference, "spec.infrastructureRef", False, report, reading, index)
     if found is None:
         return None
     infrastructure, own_report = reading.take(found)
@@ -294,9 +294,11 @@ def _infrastructure(
     return infrastructure
 
 
-def _template(control_plane: Mapping[str, Any], report: Report, reading: _Reading) -> dict[str, Any] | None:
+def _template(
+    control_plane: Mapping[str, Any], report: Report, reading: _Reading, index: Index
+) -> dict[str, Any] | None:
     inner = (control_plane["spec"].get("machineTemplate") or {}).get("spec") or {}
-    found = _provided(inner.get("infrastructureRef") or {}, _TEMPLATE_PATH, True, report, reading)
+    found = _provided(inner.get("infrastructureRef") or {}, _TEMPLATE_PATH, True, report, reading, index)
     if found is None:
         return None
     template, own_report = reading.take(found)
@@ -305,7 +307,7 @@ def _template(control_plane: Mapping[str, Any], report: Report, reading: _Readin
 
 
 def _provided(
-    reference: Mapping[str, Any], path: str, template: bool, report: Report, reading: _Reading
+    reference: Mapping[str, Any], path: str, template: bool, report: Report, reading: _Reading, index: Index
 ) -> Document | None:
     """Return the document of an infrastructure reference.
 
@@ -314,17 +316,25 @@ def _provided(
     kind, name = reference.get("kind"), reference.get("name")
     if not kind or not name:
         return None
-    same = [d for d in reading.documents if d.kind == kind and d.namespace == reading.namespace]
-    found = next((d for d in same if d.name == name), None)
+    found = index.provided(reference, reading.namespace)
     known = sorted(k for k in reading.providers if k.endswith("Template") == template)
     if kind not in known:
         rule = f"there is no provider for {kind}; known kinds: {', '.join(known) or 'none'}"
-        fix = "Use one of these, or name the role that provides this kind in control_plane_providers."
+        fix = (
+            f"Name the role that provides it, as control_plane_more_providers: {{{kind if kind.isalnum() else 'KIND'}: NAMESPACE.COLLECTION.ROLE}} "
+            f"(docs/provider_contract.md), or use a known kind, such as {'InventoryMachineTemplate' if template else 'InventoryCluster'} for "
+            "hosts that are there already."
+        )
         report.add(child(path, "kind"), kind, rule, fix)
         reading.used.update([found] if found is not None else [])
         return None
     if found is None:
-        _missing(report, path, reference, [d.name for d in same])
+        _missing(report, path, reference, [d.name for d in index.of_kind(kind, reading.namespace)])
+        return None
+    group, written = kinds.group(found.api_version), reference_group(reference)
+    if written and group != written:
+        rule = f"the {kind} of this name in the manifest is of the group {group}"
+        report.add(child(path, "apiGroup"), written, rule, "Correct the reference, or the document's apiVersion.")
     return found
 
 

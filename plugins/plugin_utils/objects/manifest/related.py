@@ -72,6 +72,12 @@ def template_reference(control_plane: Document) -> Mapping[str, Any]:
     return {}
 
 
+def reference_group(reference: Mapping[str, Any]) -> str:
+    """Return the group of a reference as written, in either form; "" without one."""
+    group, version = reference.get("apiGroup"), reference.get("apiVersion")
+    return group if isinstance(group, str) else kinds.group(version) if isinstance(version, str) else ""
+
+
 def _secret_names(value: Any) -> Iterator[str]:
     """Yield the names of the Secrets in contentFrom and passwdFrom.
 
@@ -96,12 +102,15 @@ class Index:
         self._position = {document: number for number, document in enumerate(self.documents)}
         self._by_key: dict[_Key, Document] = {}
         self._by_kind: dict[str, list[Document]] = {}
+        # Two providers may have kinds of one name, in groups of their own.
+        self._infrastructure: dict[_Key, list[Document]] = {}
         # Secrets by name and by label, health checks by their Cluster: (which of them, namespace, name).
         self._listed: dict[_Key, list[Document]] = {}
         for document in self.documents:
             kind = named_kind(document)
             self._by_key.setdefault((kind, document.namespace, document.name), document)
             self._by_kind.setdefault(kind, []).append(document)
+            self._infrastructure.setdefault((kind, document.namespace, document.name), []).append(document)
             if kind == kinds.SECRET:
                 self._list("name", document, document.name)
                 labels = mapping(document.data, "metadata", "labels")
@@ -120,6 +129,18 @@ class Index:
             return None
         return self._by_key.get((kind, namespace, name))
 
+    def provided(self, reference: Mapping[str, Any], namespace: str) -> Document | None:
+        """Return the document that a reference to infrastructure names.
+
+        Of two of the same kind and name, the one of the reference's group; of another group where there is no such.
+        """
+        kind, name = reference.get("kind"), reference.get("name")
+        if not isinstance(kind, str) or not isinstance(name, str):
+            return None
+        found = self._infrastructure.get((kind, namespace, name), [])
+        group = reference_group(reference)
+        return next((each for each in found if kinds.group(each.api_version) == group), found[0] if found else None)
+
     def of_kind(self, kind: str, namespace: str | None = None) -> list[Document]:
         """Return the documents of a kind, in a namespace or in all."""
         found = self._by_kind.get(kind, [])
@@ -131,15 +152,11 @@ class Index:
         They are control plane, machine template, infrastructure cluster, health checks, Secrets.
         """
         found: list[Document] = []
-        infrastructure = mapping(cluster.data, "spec", "infrastructureRef")
         control_plane = self._control_plane(cluster)
-        candidates = [
-            control_plane,
-            self.get(infrastructure.get("kind"), cluster.namespace, infrastructure.get("name")),
-        ]
+        infrastructure = mapping(cluster.data, "spec", "infrastructureRef")
+        candidates = [control_plane, self.provided(infrastructure, cluster.namespace)]
         if control_plane is not None:
-            template = template_reference(control_plane)
-            candidates.append(self.get(template.get("kind"), cluster.namespace, template.get("name")))
+            candidates.append(self.provided(template_reference(control_plane), cluster.namespace))
         found += [candidate for candidate in candidates if candidate is not None]
         return found + self.health_checks(cluster) + self.secrets(cluster)
 

@@ -16,7 +16,7 @@ from ....module_utils.common import kubernetes_facts, kubernetes_versions
 from ....module_utils.common.violations import Report, child, item
 from ...documents import names
 from ...kubeadm.configuration import validate as kubeadm_rules
-from .. import kinds
+from .. import failure_domains, kinds
 from ..user_annotations import validate_annotations
 from . import inventory
 from .control_plane import metadata_rules, reference_rules
@@ -37,7 +37,7 @@ def validate_cluster(cluster: Mapping[str, Any], control_plane: Mapping[str, Any
     validate_annotations(kinds.CLUSTER, cluster["metadata"].get("annotations"), "metadata.annotations", report)
     for key, group, kind in (
         ("controlPlaneRef", kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE),
-        ("infrastructureRef", kinds.GROUP_INFRASTRUCTURE, ""),
+        ("infrastructureRef", kinds.infrastructure_group((spec.get("infrastructureRef") or {}).get("kind")), ""),
     ):
         reference, path = spec.get(key), f"spec.{key}"
         if not reference:
@@ -129,7 +129,9 @@ def validate_infrastructure_cluster(infrastructure: Mapping[str, Any], report: R
         report.add(where, managed, rule, fix)
     endpoint_rules(infrastructure["spec"].get("controlPlaneEndpoint"), "spec.controlPlaneEndpoint", report)
     seen: set[str] = set()
-    domains = infrastructure["spec"].get("failureDomains") or []
+    own = infrastructure.get("kind") in kinds.OWN_INFRASTRUCTURE
+    declared = infrastructure["spec"].get("failureDomains") or []
+    domains = declared if own else failure_domains.of_contract(declared)
     for index, domain in enumerate(domains):
         path, name = item("spec.failureDomains", index), domain.get("name")
         if not name or not names.is_label_value(name):

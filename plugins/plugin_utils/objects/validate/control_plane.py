@@ -145,18 +145,23 @@ def _infrastructure_reference(spec: Mapping[str, Any], report: Report) -> None:
         fix = "Add the reference to a machine template."
         report.add(path, None, "the control plane names no machine template", fix)
         return
-    reference_rules(reference, path, kinds.GROUP_INFRASTRUCTURE, report)
+    reference_rules(reference, path, kinds.infrastructure_group(reference.get("kind")), report)
 
 
 def reference_rules(reference: Mapping[str, Any], path: str, group: str, report: Report) -> None:
-    """Check that a reference has group, kind and name."""
-    for key, example in (("apiGroup", group), ("kind", "the object's kind"), ("name", "the object's name")):
+    """Check that a reference has group, kind and name.
+
+    A `group` of "" is any group that can be another provider's.
+    """
+    example = group or f"the object's group, such as {kinds.GROUP_INFRASTRUCTURE}"
+    for key, added in (("apiGroup", example), ("kind", "the object's kind"), ("name", "the object's name")):
         if not reference.get(key):
-            report.add(child(path, key), None, f"the reference has no {key}", f"Add {key}: {example}.")
-    if reference.get("apiGroup") and reference["apiGroup"] != group:
-        report.add(
-            child(path, "apiGroup"), reference["apiGroup"], f"this reference is to the group {group}", f"Use {group}."
-        )
+            report.add(child(path, key), None, f"the reference has no {key}", f"Add {key}: {added}.")
+    found, where = reference.get("apiGroup"), child(path, "apiGroup")
+    if found and group and found != group:
+        report.add(where, found, f"this reference is to the group {group}", f"Use {group}.")
+    elif found and not ("." in found and names.is_dns_subdomain(found)):
+        report.add(where, found, "this is no group of a provider", f"Write {example}.")
 
 
 def _rollout(spec: Mapping[str, Any], report: Report) -> None:
