@@ -220,6 +220,9 @@ KINDS: Sequence[Kind] = (
 )
 
 
+_KNOWN = frozenset((*(kind.name for kind in KINDS), kinds.SECRET))
+
+
 def infrastructure_kinds(prefix: str) -> tuple[Kind, ...]:
     """Return the three kinds of a user's own infrastructure provider.
 
@@ -252,6 +255,14 @@ def version_of(kind: str) -> str:
     if kind in ("KubeadmControlPlaneTemplate", "KubeadmConfigTemplate"):
         return kinds.api_version(kinds.KUBEADM_CONTROL_PLANE).rpartition("/")[2]
     return kinds.api_version(kind).rpartition("/")[2]
+
+
+def is_known(kind: str) -> bool:
+    """Return whether a stored kind is this collection's, Cluster API's or the API server's own.
+
+    Any other one is an infrastructure provider's.
+    """
+    return kind in _KNOWN or kind in operator.KINDS
 
 
 def keeps_null(kind: str) -> bool:

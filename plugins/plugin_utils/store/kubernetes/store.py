@@ -21,12 +21,13 @@ from ...processes.failpoints import around
 from .. import base
 from ..base import KindRef, Object, Objects
 from ..events import Events
-from ..file.layout import SECRET, identity
+from ..file.layout import SECRET
 from ..read_once import View
 from . import applied
 from .creation import create_once
 from .dropped_fields import refuse_loss
 from .requests import FIELD_MANAGER, Answer, KubernetesApi, Refused, refusal
+from .served_versions import ServedVersions
 
 PAGE = 500
 _OWN_FIELDS = ("uid", "creationTimestamp", "generation", "resourceVersion", "selfLink", "managedFields")
@@ -44,7 +45,7 @@ class KubernetesStore(base.Store):
     def __init__(self, api: KubernetesApi, journal_directory: str | None = None) -> None:
         self.api = api
         self._journal_directory = journal_directory
-        self._events = Events(api)
+        self._events, self._served = Events(api), ServedVersions(api)
         # What was read last: an update then needs no request to know what differs. Where it is old, the server refuses.
         self._known: dict[str, Object] = {}
         self._view: View | None = None
@@ -81,7 +82,7 @@ class KubernetesStore(base.Store):
 
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
         """Return the object, or None where there is none."""
-        path = object_path(kind_ref, namespace, name)
+        path = self._object_path(kind_ref, namespace, name)
         if self._view is not None:
             if self._view.reads_whole_kinds:
                 self._ask_for(self._view, kind_ref, namespace, None)
@@ -114,7 +115,7 @@ class KubernetesStore(base.Store):
             view.keep_list(kind_ref, *asked_for, self._listed(kind_ref, *asked_for))
 
     def _listed(self, kind_ref: KindRef, namespace: str | None, labels: t.Mapping[str, str] | None) -> Objects:
-        path = kind_path(kind_ref, namespace)
+        path = self._kind_path(kind_ref, namespace)
         query: dict[str, t.Any] = {"limit": PAGE}
         if labels:
             query["labelSelector"] = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
@@ -138,11 +139,11 @@ class KubernetesStore(base.Store):
     def create(self, obj: Object) -> Object:
         """Store a new object and return it as stored."""
         obj = as_kept(base.plain_object(obj))
-        kind_ref, namespace, name = identity(obj)
-        path = kind_path(kind_ref, namespace)
+        kind_ref, namespace, name = self._served.identity(obj)
+        path = self._kind_path(kind_ref, namespace)
         for field in (*_OWN_FIELDS, "deletionTimestamp", "deletionGracePeriodSeconds"):
             obj["metadata"].pop(field, None)
-        own_path, given = object_path(kind_ref, namespace, name), applied.given(obj)
+        own_path, given = self._object_path(kind_ref, namespace, name), applied.given(obj)
         with around(f"store write {kind_ref[1]}"):
             answer = create_once(self.api, path, own_path, applied.rest(obj, given), self._before_write)
         self._there_is_such_a_kind("create", path, answer)
@@ -172,8 +173,8 @@ class KubernetesStore(base.Store):
     def update(self, obj: Object) -> Object:
         """Replace an object where it differs, and return it as stored."""
         obj = as_kept(base.plain_object(obj))
-        kind_ref, namespace, name = identity(obj)
-        path = object_path(kind_ref, namespace, name)
+        kind_ref, namespace, name = self._served.identity(obj)
+        path = self._object_path(kind_ref, namespace, name)
         metadata = obj["metadata"]
         stored = copy.deepcopy(self._known.get(path))
         if stored is None or stored["metadata"]["resourceVersion"] != metadata.get("resourceVersion"):
@@ -234,7 +235,7 @@ class KubernetesStore(base.Store):
 
     def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> None:
         """Set ``spec.replicas`` by the scale subresource, which has its own RBAC right."""
-        path = f"{object_path(kind_ref, namespace, name)}/scale"
+        path = f"{self._object_path(kind_ref, namespace, name)}/scale"
         found = self.api.send("get", path, accepted=(404,))
         if found.status == 404:
             self._there_is_such_a_kind("get", path, found)
@@ -261,7 +262,7 @@ class KubernetesStore(base.Store):
         self, kind_ref: KindRef, namespace: str, name: str, resource_version: str | None = None
     ) -> Object | None:
         """Delete an object; return None, or the object awaiting its finalizers."""
-        path = object_path(kind_ref, namespace, name)
+        path = self._object_path(kind_ref, namespace, name)
         # What it owns is deleted by whoever knows how; a cascade would take a machine's objects away before the machine.
         options: dict[str, t.Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         if resource_version is not None:
@@ -278,6 +279,12 @@ class KubernetesStore(base.Store):
     def record(self, obj: Object, reason: str, message: str, warning: bool = False) -> None:
         """Write an Event about an object; never fails."""
         self._events.record(obj, reason, message, warning)
+
+    def _kind_path(self, kind_ref: KindRef, namespace: str | None) -> str:
+        return kind_path(kind_ref, namespace, self._served.of(kind_ref))
+
+    def _object_path(self, kind_ref: KindRef, namespace: str, name: str) -> str:
+        return object_path(kind_ref, namespace, name, self._served.of(kind_ref))
 
     def _there_is_such_a_kind(self, verb: str, path: str, answer: Answer) -> None:
         # A missing object is answered by the kind's own handler, a missing kind by none.
@@ -319,13 +326,14 @@ class KubernetesStore(base.Store):
         made = origin.created(obj["metadata"])
         if made is not None:
             obj["metadata"]["creationTimestamp"] = made
-        self._known[object_path(kind_ref, obj["metadata"]["namespace"], obj["metadata"]["name"])] = copy.deepcopy(obj)
+        path = self._object_path(kind_ref, obj["metadata"]["namespace"], obj["metadata"]["name"])
+        self._known[path] = copy.deepcopy(obj)
         if self._view is not None:
             self._view.keep(kind_ref, obj, written)
         return obj
 
     def _gone(self, kind_ref: KindRef, namespace: str, name: str) -> None:
-        self._known.pop(object_path(kind_ref, namespace, name), None)
+        self._known.pop(self._object_path(kind_ref, namespace, name), None)
         if self._view is not None:
             self._view.keep_missing(kind_ref, namespace, name)
 
@@ -341,14 +349,14 @@ def has_status(kind_ref: KindRef) -> bool:
     return kind_ref != SECRET
 
 
-def kind_path(kind_ref: KindRef, namespace: str | None) -> str:
+def kind_path(kind_ref: KindRef, namespace: str | None, version: str = "") -> str:
     """Return the API path of a kind's objects; refuse invalid names.
 
-    The objects of one namespace, or of all.
+    The objects of one namespace, or of all; in the version of this collection's definition by default.
     """
     base.check_kind_ref(kind_ref)
     group, kind = kind_ref
-    version = definitions.version_of(kind)
+    version = version or definitions.version_of(kind)
     root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     if namespace is None:
         return f"{root}/{crd_names.plural(kind)}"
@@ -356,11 +364,11 @@ def kind_path(kind_ref: KindRef, namespace: str | None) -> str:
     return f"{root}/namespaces/{namespace}/{crd_names.plural(kind)}"
 
 
-def object_path(kind_ref: KindRef, namespace: str, name: str) -> str:
+def object_path(kind_ref: KindRef, namespace: str, name: str, version: str = "") -> str:
     """Return an object's API path; refuse invalid names."""
     base.check_namespace(namespace)
     base.check_name(name)
-    return f"{kind_path(kind_ref, namespace)}/{name}"
+    return f"{kind_path(kind_ref, namespace, version)}/{name}"
 
 
 def as_kept(obj: t.Mapping[str, t.Any]) -> Object:

@@ -1,0 +1,72 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Versions in which a Kubernetes API serves other providers' kinds.
+
+This collection's own kinds have one version each. Another provider's are of any, and a reference in Cluster API's v1beta2 names none: the
+API server is asked, once for each kind.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...crds import crd_names, definitions
+from ...objects import kinds
+from .. import base
+from ..base import KindRef
+from ..file.layout import identity
+from .requests import KubernetesApi
+
+
+class ServedVersions:
+    """Served versions of one API server, as far as they were asked for."""
+
+    def __init__(self, api: KubernetesApi) -> None:
+        self._api = api
+        self._known: dict[KindRef, str] = {}
+
+    def of(self, kind_ref: KindRef) -> str:
+        """Return the version to use for a kind.
+
+        The API server's preferred one of those that have it. "" for this collection's own kinds, and where none has it: the request for
+        its objects then says so.
+        """
+        group, kind = kind_ref
+        if not group or definitions.is_known(kind):
+            return ""
+        if kind_ref not in self._known:
+            found = self._asked(group, crd_names.plural(kind))
+            if not found:
+                # It may be installed meanwhile.
+                return ""
+            self._known[kind_ref] = found
+        return self._known[kind_ref]
+
+    def identity(self, obj: t.Mapping[str, t.Any]) -> tuple[KindRef, str, str]:
+        """Return kind, namespace and name of an object that is to be written.
+
+        One of another version than the used one is refused: its fields may have other meanings, and only its provider can convert them.
+        """
+        kind_ref, namespace, name = identity(obj)
+        used, written = self.of(kind_ref), str(obj["apiVersion"]).rpartition("/")[2]
+        if used and written != used:
+            raise base.StoreError(
+                f"{base.describe(kind_ref, namespace, name)} is of the version {written}",
+                self._api.host,
+                f"the API server's version of this kind is {used}, and what a field means in another one only its provider knows",
+                f"Nothing was written. Write the object for apiVersion {kind_ref[0]}/{used} in the manifest.",
+            )
+        return kind_ref, namespace, name
+
+    def _asked(self, group: str, plural: str) -> str:
+        base.check_kind_ref((group, kinds.CLUSTER))
+        root = f"/apis/{group}"
+        found = self._api.send("get", root, accepted=(403, 404)).document
+        preferred = (found.get("preferredVersion") or {}).get("version")
+        versions = [str(each.get("version")) for each in found.get("versions") or []]
+        for version in sorted(versions, key=lambda each: each != preferred):
+            resources = self._api.send("get", f"{root}/{version}", accepted=(403, 404)).document.get("resources") or []
+            if any(each.get("name") == plural for each in resources):
+                return version
+        return ""
