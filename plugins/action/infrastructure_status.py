@@ -10,7 +10,7 @@ import typing as t
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls import recorded_connection
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.objects import failure_domains
+from ..plugin_utils.objects.convert import failure_domains
 from ..plugin_utils.records.cluster_objects import (
     CLUSTER,
     MACHINE,

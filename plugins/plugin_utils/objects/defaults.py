@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils.common.kubernetes_versions import with_v
-from . import failure_domains, kinds
+from . import kinds
+from .convert import failure_domains
 
 DEFAULT_FORMAT = "cloud-config"
 REPLICAS = "spec.replicas"

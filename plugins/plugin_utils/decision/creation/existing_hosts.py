@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Any, Optional
 
 from ....module_utils.common.values import clip
-from ...objects import advice, failure_domains, kinds
+from ...objects import advice, kinds
+from ...objects.convert import failure_domains
 from ..checks.trouble import Trouble
 from ..conditions.control_plane import initialized
 from ..outcome import Context, max_surge

@@ -14,7 +14,8 @@ from typing import Any
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import format_time, parse_time
 from ...kubeadm.etcd_releases import brought_by
-from ...objects import failure_domains, kinds
+from ...objects import kinds
+from ...objects.convert import failure_domains
 from .. import terms
 from ..creation import cluster_info, existing_hosts
 from ..outcome import AUTHORITIES

@@ -16,7 +16,8 @@ from ....module_utils.common import kubernetes_facts, kubernetes_versions
 from ....module_utils.common.violations import Report, child, item
 from ...documents import names
 from ...kubeadm.configuration import validate as kubeadm_rules
-from .. import failure_domains, kinds
+from .. import kinds
+from ..convert import failure_domains
 from ..user_annotations import validate_annotations
 from . import inventory
 from .control_plane import metadata_rules, reference_rules

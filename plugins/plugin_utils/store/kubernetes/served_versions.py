@@ -9,8 +9,6 @@ API server is asked, once for each kind.
 
 from __future__ import annotations
 
-import typing as t
-
 from ...crds import crd_names, definitions
 from ...objects import kinds
 from .. import base
@@ -43,7 +41,7 @@ class ServedVersions:
             self._known[kind_ref] = found
         return self._known[kind_ref]
 
-    def identity(self, obj: t.Mapping[str, t.Any]) -> tuple[KindRef, str, str]:
+    def identity(self, obj: base.Object) -> tuple[KindRef, str, str]:
         """Return kind, namespace and name of an object that is to be written.
 
         One of another version than the used one is refused: its fields may have other meanings, and only its provider can convert them.
