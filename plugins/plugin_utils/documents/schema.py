@@ -104,7 +104,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Ignored:
-    """Field that is read, has no effect and is not kept: what it would be, and the warning.
+    """Field without effect that is read and not kept: description and warning.
 
     A value that is false asks for nothing and needs no warning.
     """

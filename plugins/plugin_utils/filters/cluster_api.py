@@ -20,9 +20,9 @@ Object = dict[str, t.Any]
 
 
 def hub_objects(name: str, value: t.Any) -> list[Object]:
-    """Return the hub form of YAML text or objects, for the filter ``name``.
+    """Return the hub form of YAML text or objects.
 
-    ``value`` is YAML text, a list of objects, or one object. What is read without effect is shown as a warning.
+    ``value`` is YAML text, a list of objects, or one object. What is read without effect is a warning of the filter ``name``.
 
     Raises:
         ManifestError: with everything that is wrong.

@@ -29,6 +29,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "caCertificateValidityPeriodDays": 3650,
     "certificateValidityPeriodDays": 365,
     "certificatesDir": kubernetes_facts.DEFAULT_CERTIFICATES_DIR,
+    "contentFormat": "Raw",
     "controlPlaneComponentHealthCheckSeconds": 240,
     "dataDir": kubernetes_facts.DEFAULT_ETCD_DATA_DIR,
     "discoverySeconds": 300,

@@ -13,6 +13,7 @@ import grp
 import os
 import pwd
 import stat
+import subprocess
 import typing as t
 
 from ...common import timed_command
@@ -20,6 +21,8 @@ from ...common.guard import NodeError, write_atomically
 
 _SUDOERS = "/etc/sudoers.d"
 _DEFAULT_PERMISSIONS = "0644"
+# useradd's status for a name that it doesn't take, among other arguments (useradd(8)).
+_BAD_ARGUMENT = 3
 
 
 def put_file(entry: t.Mapping[str, t.Any]) -> bool:
@@ -195,7 +198,7 @@ def _create(name: str, entry: t.Mapping[str, t.Any]) -> None:
         options += ["--groups", ",".join(groups)]
     if entry.get("inactive"):
         options += ["--inactive", "0"]
-    _run(name, ["useradd", *options, "--", name])
+    _add_user(name, options)
     if entry.get("passwd"):
         # Through a pipe: an argument would be seen in the process list.
         _run(name, ["chpasswd", "--encrypted"], f"{name}:{entry['passwd']}\n")
@@ -203,7 +206,27 @@ def _create(name: str, entry: t.Mapping[str, t.Any]) -> None:
         _run(name, ["usermod", "--lock", "--", name])
 
 
+def _add_user(name: str, options: t.Sequence[str]) -> None:
+    """Create the user.
+
+    Debian and Red Hat take capitals and dots in names. Other distributions refuse them without --badname.
+    """
+    words = ["useradd", *options, "--", name]
+    done = _done(name, words)
+    if done.returncode == _BAD_ARGUMENT:
+        _run(name, [words[0], "--badname", *words[1:]])
+    else:
+        _refuse_failure(name, words, done)
+
+
 def _run(user: str, words: t.Sequence[str], text: str = "") -> None:
-    done = timed_command.run(words, text=text, why=f"It is needed for users: {user}.")
+    _refuse_failure(user, words, _done(user, words, text))
+
+
+def _done(user: str, words: t.Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
+    return timed_command.run(words, text=text, why=f"It is needed for users: {user}.")
+
+
+def _refuse_failure(user: str, words: t.Sequence[str], done: subprocess.CompletedProcess[str]) -> None:
     if done.returncode != 0:
         raise NodeError(f"users: {user}: {words[0]} failed: {done.stderr.strip()[:300]}")

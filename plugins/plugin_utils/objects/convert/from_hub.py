@@ -183,7 +183,7 @@ def _config(spec: Mapping[str, Any], target: Target) -> dict[str, Any]:
         if spec.get(name) is not None:
             written[name] = _kubeadm(struct, spec[name], target)
     if not target.has(_V1BETA1):
-        for section, later in (("files", "append"), ("users", "passwdFrom")):
+        for section, later in (("files", "append"), ("files", "contentFormat"), ("users", "passwdFrom")):
             for entry in written.get(section) or []:
                 entry.pop(later, None)
     _moved_timeouts(spec, written)

@@ -31,8 +31,10 @@ MACHINE_NAME_TEXT = re.compile(
 )
 _INSTANCE_DATA = re.compile(r"\{\{-?\s*(?:ds|v1)\.[^{}]*\}\}")
 _PERMISSIONS = re.compile(r"0?[0-7]{3,4}")
-_OWNER = re.compile(r"[a-z_][a-z0-9_.-]*\$?(:[a-z_][a-z0-9_.-]*\$?)?|[0-9]{1,9}(:[0-9]{1,9})?")
-_USER = re.compile(r"[a-z_][a-z0-9_-]{0,30}\$?")
+# What useradd creates with --badname at most: no name of digits alone, which is read as an id, and nothing that could be an option,
+# a path or a separator in the user database, the sudo rules or an owner.
+_USER = re.compile(r"(?![0-9]+(?:[:]|$))[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}[A-Za-z0-9_.$-]?")
+_OWNER = re.compile(rf"{_USER.pattern}(:{_USER.pattern})?|[0-9]{{1,9}}(:[0-9]{{1,9}})?")
 
 
 def machine_text(text: str, machine: str) -> str:
@@ -113,8 +115,19 @@ def _files(config: Mapping[str, Any], path: str, report: Report) -> None:
             )
         if owner is not None and not _OWNER.fullmatch(owner):
             report.add(child(where, "owner"), owner, "an owner is user or user:group", 'Write it like "root:root".')
+        _content_format(file.get("contentFormat"), child(where, "contentFormat"), report)
         if encoding in (None, *ENCODINGS):
             _content(file, where, report)
+
+
+def _content_format(written: Any, path: str, report: Report) -> None:
+    if written == "Template":
+        rule = "contents are not rendered as Go templates here"
+        fix = (
+            "Write Raw, or leave it out. What such a template can contain is .controlPlane.version: write the version into the content, "
+            "or let a command of preKubeadmCommands put in what `kubeadm version -o short` prints."
+        )
+        report.add(path, written, rule, fix)
 
 
 def _content(file: Mapping[str, Any], path: str, report: Report) -> None:
@@ -154,7 +167,7 @@ def _users(config: Mapping[str, Any], path: str, report: Report) -> None:
         where = item(child(path, "users"), index)
         name = user.get("name") or ""
         if not _USER.fullmatch(name):
-            fix = "Use at most 31 lower case letters, digits, '-' and '_', beginning with a letter."
+            fix = "Use at most 32 letters, digits, '_', '-' and '.', beginning with a letter, a digit or '_', and not digits alone."
             report.add(child(where, "name"), name or None, "this is not a user name", fix)
         elif name in seen:
             report.add(child(where, "name"), name, "another entry of users has the same name", "Merge the two.")

@@ -219,3 +219,48 @@ def test_a_machine_is_taken_back_without_kubeadm_touching_the_membership(tmp_pat
     assert not (tmp_path / "kubernetes" / "pki").exists()
     # What this machine has seen of locks outlives its cluster.
     assert (tmp_path / "state" / "fencing").read_text() == "1"
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "called"),
+    [
+        # As Debian's and Red Hat's useradd.
+        ("Ops.Team", 0, ["useradd --create-home -- Ops.Team", "usermod --lock -- Ops.Team"]),
+        # As others': 3 is what useradd(8) ends with for a name that it doesn't take.
+        (
+            "Ops.Team",
+            3,
+            [
+                "useradd --create-home -- Ops.Team",
+                "useradd --badname --create-home -- Ops.Team",
+                "usermod --lock -- Ops.Team",
+            ],
+        ),
+    ],
+)
+def test_a_name_that_useradd_refuses_is_told_to_be_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, status: int, called: list[str]
+) -> None:
+    log = stand_ins(tmp_path, monkeypatch, f'case " $* " in *" --badname "*) exit 0;; esac; exit {status}')
+    # The stand-in makes no user that could be looked up afterwards.
+    with pytest.raises(KeyError):
+        accounts.put_user({"name": name})
+    assert log.read_text().splitlines() == called
+
+
+def test_a_user_that_cannot_be_made_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = stand_ins(tmp_path, monkeypatch, "echo no space left >&2; exit 10")
+    with pytest.raises(NodeError, match=r"users: Ops\.Team: useradd failed: no space left"):
+        accounts.put_user({"name": "Ops.Team"})
+    assert log.read_text().splitlines() == ["useradd --create-home -- Ops.Team"]
+
+
+def stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, useradd: str) -> Path:
+    """Stand-ins for useradd and usermod; their calls are in the file that is returned."""
+    log = tmp_path / "log"
+    for command, body in (("useradd", useradd), ("usermod", "exit 0")):
+        program = tmp_path / command
+        program.write_text(f'#!/bin/sh\necho "{command} $*" >> {log}\n{body}\n')
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return log

@@ -224,7 +224,7 @@ BEFORE_V1BETA1 = (
     r"spec\.rollout\.before\.certificatesExpiryDays",
     r"spec\.remediation\.\w+",
     r"spec\.machineNaming\.template",
-    r"files\[\d\]\.append",
+    r"files\[\d\]\.(append|contentFormat)",
     r"users\[\d\]\.passwdFrom\.secret\.(name|key)",
     r"extraEnvs",
     r"(encryptionAlgorithm|certificateValidityPeriodDays|caCertificateValidityPeriodDays)",

@@ -146,7 +146,12 @@ BESIDE = [
     ({"files": [{"path": "/a", "contentFrom": {"secret": {"name": "a"}}}]}, "files[0].contentFrom.secret.key"),
     ({"files": [{**ONE_FILE, "mode": "0644"}]}, "files[0].mode"),
     ({"files": [{**ONE_FILE, "content": "{{ ds.meta_data.region }}"}]}, "files[0].content"),
-    ({"users": [{"name": "A"}]}, "users[0].name"),
+    *(
+        ({"users": [{"name": name}]}, "users[0].name")
+        for name in ("", "1", "0123", "-a", ".a", "a b", "a:b", "a/b", "ä", "a" * 33)
+    ),
+    *(({"files": [{"path": "/a", "owner": name}]}, "files[0].owner") for name in ("a:b:c", ":a", "a:", "a/b", "-a")),
+    *(({"files": [{"path": "/a", "contentFormat": name}]}, "files[0].contentFormat") for name in ("Template", "raw")),
     ({"users": [{"name": "a"}, {"name": "a"}]}, "users[1].name"),
     ({"users": [{"name": "a", "shell": "bash"}]}, "users[0].shell"),
     ({"users": [{"name": "a", "passwd": "x:y"}]}, "users[0].passwd"),
@@ -336,3 +341,13 @@ def test_an_endpoint_written_twice_must_agree(documents: Documents, refused: Ref
     documents[0]["spec"]["controlPlaneEndpoint"] = {"host": "a.example", "port": 6443}
     documents[3]["spec"]["controlPlaneEndpoint"] = {"host": "b.example", "port": 6443}
     assert [violation.path for violation in refused(documents)] == ["spec.controlPlaneEndpoint"]
+
+
+@pytest.mark.parametrize("name", ["Ops.Team", "A", "1a", "_a", "a.b-c_d", "host$", "a" * 32])
+def test_names_of_users_are_those_that_a_machine_can_have(
+    documents: Documents, read: Callable[..., ClusterManifest], name: str
+) -> None:
+    files = [{"path": "/a", "owner": owner, "contentFormat": "Raw"} for owner in (name, f"{name}:{name}")]
+    files[1]["path"] = "/b"
+    documents[1]["spec"]["kubeadmConfigSpec"] = {"users": [{"name": name}], "files": files}
+    assert read(documents).control_plane["spec"]["kubeadmConfigSpec"]["files"] == files
