@@ -94,10 +94,15 @@ def config_spec(hub: t.Mapping[str, t.Any], hosts: t.Sequence[Host], cluster: st
     """
     registration, notes = _registration(hosts, version_of(hub))
     timeouts = canonical((hub.get("initConfiguration") or {}).get("timeouts"), "timeouts")
-    spec: Object = {"clusterConfiguration": cluster_configuration(hub, cluster)}
-    for key in ("initConfiguration", "joinConfiguration"):
-        spec[key] = {"nodeRegistration": registration, **({} if timeouts is ABSENT else {"timeouts": timeouts})}
-    return spec, notes
+    own = {"nodeRegistration": registration, "timeouts": {} if timeouts is ABSENT else timeouts}
+    machine = {key: value for key, value in own.items() if value}
+    spec = {
+        "clusterConfiguration": cluster_configuration(hub, cluster),
+        "initConfiguration": machine,
+        "joinConfiguration": dict(machine),
+    }
+    # Cluster API has no empty structures.
+    return {key: value for key, value in spec.items() if value}, notes
 
 
 def _registration(hosts: t.Sequence[Host], version: str) -> tuple[Object, list[str]]:

@@ -111,8 +111,6 @@ def config_spec(control_plane: Mapping[str, Any], kind: str) -> dict[str, Any]:
     spec = copy.deepcopy(dict(control_plane["spec"].get("kubeadmConfigSpec") or {}))
     if kind == "init":
         spec.pop("joinConfiguration", None)
-        spec.setdefault("clusterConfiguration", {})
-        spec.setdefault("initConfiguration", {})
     else:
         spec.pop("initConfiguration", None)
         spec.setdefault("joinConfiguration", {}).setdefault("controlPlane", {})

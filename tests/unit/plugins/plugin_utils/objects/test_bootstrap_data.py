@@ -170,6 +170,8 @@ def test_the_spec_kept_with_a_machine() -> None:
         "joinConfiguration": {"skipPhases": ["b"], "controlPlane": {}},
         "verbosity": 1,
     }
+    # Cluster API's definitions refuse empty structures.
+    assert bootstrap_data.config_spec({"spec": {"kubeadmConfigSpec": {"verbosity": 1}}}, "init") == {"verbosity": 1}
     assert bootstrap_data.config_spec({"spec": {}}, "join") == {"joinConfiguration": {"controlPlane": {}}}
 
 
