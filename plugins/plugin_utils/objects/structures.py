@@ -107,7 +107,9 @@ _FILE = {
     # As long as machines take it (docs/contract.md).
     "content": Text(),
     "contentFrom": _SECRET_SOURCE,
-    "contentFormat": Text(one_of=("Raw", "Template"), rule="there is no such format of contents", fix="Use Raw, or leave it out."),
+    "contentFormat": Text(
+        one_of=("Raw", "Template"), rule="there is no such format of contents", fix="Use Raw, or leave it out."
+    ),
 }
 _USER = {
     "name": Needed(limits.SHORT),

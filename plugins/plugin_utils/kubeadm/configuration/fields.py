@@ -49,7 +49,7 @@ class Field:
     kubeadm acts on anyway, so that leaving them out loses nothing. `alternative`: what to tell people whose value cannot be written.
     `capi`: whether it is part of Cluster API's KubeadmConfigSpec; `hub`: whether the hub form has it (removed fields are read and
     moved, never kept). `zero`: whether an empty or zero value says something else than none, in Cluster API's types a pointer
-    (objects/zero_values.py); durations and booleans always are.
+    (objects/convert/zero_values.py); durations and booleans always are.
     """
 
     name: str

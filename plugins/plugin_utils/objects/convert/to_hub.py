@@ -24,8 +24,8 @@ from ...documents.schema import ABSENT, check
 from ...kubeadm.configuration import classic_form
 from .. import kinds, machine_health_check, structures
 from ..user_annotations import NOTES
-from ..zero_values import without_zeros
 from . import failure_domains
+from .zero_values import without_zeros
 
 # Kind -> API groups it may be written in. The 2019 proposal had KubeadmControlPlane in the cluster group.
 _GROUPS: Mapping[str, tuple[str, ...]] = {

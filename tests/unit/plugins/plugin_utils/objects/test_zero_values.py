@@ -11,7 +11,7 @@ from typing import Any, Callable
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import Violation
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import zero_values
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.convert import zero_values
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.equivalence import settle
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import ClusterManifest
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..documents.schema import Ignored, MapOf, Refused, bare
-from ..kubeadm.configuration import fields
+from ...documents.schema import Ignored, MapOf, Refused, bare
+from ...kubeadm.configuration import fields
 
 # Counts, times and switches are pointers: replicas 0, a timeout of 0 and false are values. These numbers are not.
 _NUMBERS_BESIDE_KUBEADM = frozenset({"apiServerPort", "port"})
