@@ -185,9 +185,7 @@ def _struct(
     return _present(result)
 
 
-def _list(
-    value: Any, description: ListOf, path: str, report: Report, hints: Mapping[str, str] | None
-) -> list[Any] | _Absent:
+def _list(value: Any, description: ListOf, path: str, report: Report, hints: Mapping[str, str] | None) -> Any:
     if not isinstance(value, list):
         return _wrong(value, "a list", path, report)
     checked = [check(entry, description.value, item(path, index), report, hints) for index, entry in enumerate(value)]

@@ -20,7 +20,8 @@ from ...module_utils.common import kubernetes_facts, settings
 from ...module_utils.common.violations import ManifestError, Violation, child, item
 from ..kubeadm.configuration import render, yaml_documents
 from .validate.control_plane import writable_cluster
-from .validate.kubeadm_config_spec import COMPONENT_CONFIGS, ENCODINGS, decode_content, machine_text
+from .validate.kubeadm_config_spec import COMPONENT_CONFIGS, decode_content, machine_text
+from .validate.limits import ENCODINGS
 
 # (name of a Secret, key in it) -> its decoded value
 SecretResolver = Callable[[str, str], bytes]

@@ -65,6 +65,7 @@ def _cluster(cluster: Mapping[str, Any], path: str, version: Version | None, rep
         arguments(component.get("extraArgs"), child(where, "extraArgs"), version, report)
         for index, volume in enumerate(component.get("extraVolumes") or []):
             _volume(volume, item(child(where, "extraVolumes"), index), report)
+        _environment(component.get("extraEnvs"), child(where, "extraEnvs"), report)
     _tag((cluster.get("dns") or {}).get("imageTag"), child(path, "dns", "imageTag"), report)
     for gate in sorted(cluster.get("featureGates") or {}):
         if version is not None and kubernetes_facts.feature_gate_refused(version, gate):
@@ -109,6 +110,7 @@ def _etcd(etcd: Mapping[str, Any], path: str, report: Report) -> None:
         absolute(local.get("dataDir"), child(where, "dataDir"), report)
         _tag(local.get("imageTag"), child(where, "imageTag"), report)
         arguments(local.get("extraArgs"), child(where, "extraArgs"), None, report)
+        _environment(local.get("extraEnvs"), child(where, "extraEnvs"), report)
         for name in ("serverCertSANs", "peerCertSANs"):
             _alternative_names(local.get(name), child(where, name), report)
     if external is not None:
@@ -193,6 +195,12 @@ def arguments(written: Any, path: str, version: Version | None, report: Report) 
             rule = f"Kubernetes {version} has no cloud provider of this name: the component would exit at once"
             known = ", ".join(map(repr, kubernetes_facts.cloud_providers(version)))
             report.add(where, argument["value"], rule, f"Remove it, or use one of {known}.")
+
+
+def _environment(written: Any, path: str, report: Report) -> None:
+    for index, variable in enumerate(written or []):
+        if not variable.get("name"):
+            report.add(child(item(path, index), "name"), None, "an environment variable needs a name", "Give it one.")
 
 
 def _volume(volume: Mapping[str, Any], path: str, report: Report) -> None:

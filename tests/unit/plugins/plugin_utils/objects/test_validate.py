@@ -34,6 +34,13 @@ EXTERNAL = {"endpoints": ["https://a:2379"], "caFile": "/a", "certFile": "/b", "
 
 # Changes of the KubeadmControlPlane and the path that is refused for them.
 CONTROL_PLANE = [
+    *(
+        (
+            {"spec.version": "v1.31.4", f"{CONFIG}.clusterConfiguration.{part}": {"extraEnvs": [{"value": "x"}]}},
+            f"{CONFIG}.clusterConfiguration.{part}.extraEnvs[0].name",
+        )
+        for part in ("scheduler", "etcd.local")
+    ),
     ({"spec.replicas": 0}, "spec.replicas"),
     ({"spec.replicas": -1}, "spec.replicas"),
     ({"spec.replicas": 2}, "spec.replicas"),
@@ -82,6 +89,9 @@ CLUSTER_CONFIGURATION: list[tuple[dict[str, Any], str]] = [
     ({"apiServer.extraArgs": args(__v="4")}, "apiServer.extraArgs[0]"),
     ({"apiServer.extraArgs": args(v="4") * 2}, "apiServer.extraArgs[1]"),
     ({"apiServer.extraArgs": [{"name": "v"}]}, "apiServer.extraArgs[0].value"),
+    ({"apiServer.extraArgs": [{"name": "v", "value": "1" * 1025}]}, "apiServer.extraArgs[0].value"),
+    ({"encryptionAlgorithm": "RSA-1024"}, "encryptionAlgorithm"),
+    ({"apiServer.certSANs": ["a"] * 101}, "apiServer.certSANs"),
     ({"apiServer.extraArgs": args(cloud_provider="acme")}, "apiServer.extraArgs[0]"),
     ({"apiServer.extraArgs": {"v": "4"}}, "apiServer.extraArgs"),
     ({"apiServer.extraEnvs": [{"name": "a", "value": "b"}]}, "apiServer.extraEnvs"),
