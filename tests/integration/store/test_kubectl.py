@@ -73,11 +73,14 @@ def test_a_machine_and_a_cluster_at_a_glance(kubectl: Kubectl, kubernetes_store:
     kubernetes_store.create(machine("prod-a", labels=CLUSTER))
     addresses = [{"type": "ExternalIP", "address": "192.0.2.9"}, {"type": "InternalIP", "address": "10.0.0.9"}]
     status = {"addresses": addresses, "phase": "Running", "nodeRef": {"name": "node-a"}}
-    told = {**status, "conditions": conditions(Ready="True", Available="False", UpToDate="True", Paused="True")}
+    shown = conditions(Ready="True", Available="False", UpToDate="True", Paused="True")
+    told = {**status, "failureDomain": "zone-a", "conditions": shown}
     kubernetes_store.modify(MACHINE, "default", "prod-a", lambda found: found.update(status=told))
     header, line = kubectl("get", "machines").splitlines()
-    assert " ".join(header.split()) == "NAME CLUSTER NODE NAME READY AVAILABLE UP-TO-DATE PHASE AGE VERSION"
-    assert line.split()[1:7] == ["prod", "node-a", "True", "False", "True", "Running"]
+    assert " ".join(header.split()) == (
+        "NAME CLUSTER NODE NAME FAILURE DOMAIN READY AVAILABLE UP-TO-DATE PHASE AGE VERSION"
+    )
+    assert line.split()[1:8] == ["prod", "node-a", "zone-a", "True", "False", "True", "Running"]
     wide = kubectl("get", "machines", "-o", "wide")
     assert "10.0.0.9" in wide and "192.0.2.9" in wide and "PAUSED" in wide.splitlines()[0]
     cluster = (kinds.GROUP_CLUSTER, kinds.CLUSTER)
