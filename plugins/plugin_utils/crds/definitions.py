@@ -258,9 +258,9 @@ def version_of(kind: str) -> str:
 
 
 def is_known(kind: str) -> bool:
-    """Return whether a stored kind is this collection's, Cluster API's or the API server's own.
+    """Return whether a stored kind is no other provider's.
 
-    Any other one is an infrastructure provider's.
+    It is this collection's, Cluster API's or the API server's own; any other one is an infrastructure provider's.
     """
     return kind in _KNOWN or kind in operator.KINDS
 

@@ -80,7 +80,7 @@ class ListOf:
 class Needed:
     """Field of a structure that can't be left out.
 
-    An API server is told so; a manifest without it is refused by the rules in objects/validate, which say why it is needed.
+    An API server refuses it; a manifest without it is refused by the rules in objects/validate, which say why it is needed.
     """
 
     value: Any
@@ -91,7 +91,7 @@ class MayBeEmpty(dict[str, Any]):
 
 
 class Whole(MayBeEmpty):
-    """Structure that has one owner in a server-side apply, and may be empty."""
+    """Structure with one owner in a server-side apply; may be empty."""
 
 
 @dataclass(frozen=True)

@@ -175,14 +175,8 @@ def test_check_mode_writes_nothing(workspace: ManagementWorkspace, proxy: ApiPro
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "when",
-    [
-        "PUT .*/kubeadmconfigs/.*/status",  # kubeadm is about to be started
-        "POST .*/machines",  # of a machine that is being made
-        "PUT .*/machines/.*/status",
-    ],
-)
+# kubeadm is about to be started; a machine is being made
+@pytest.mark.parametrize("when", ["PUT .*/kubeadmconfigs/.*/status", "POST .*/machines", "PUT .*/machines/.*/status"])
 def test_an_api_that_goes_down_in_mid_pass(
     workspace: ManagementWorkspace, server: ApiServer, proxy: ApiProxy, when: str
 ) -> None:

@@ -73,7 +73,7 @@ def template_reference(control_plane: Document) -> Mapping[str, Any]:
 
 
 def reference_group(reference: Mapping[str, Any]) -> str:
-    """Return the group of a reference as written, in either form; "" without one."""
+    """Return the group of a reference in either form, or ""."""
     group, version = reference.get("apiGroup"), reference.get("apiVersion")
     return group if isinstance(group, str) else kinds.group(version) if isinstance(version, str) else ""
 

@@ -18,7 +18,7 @@ from .requests import KubernetesApi
 
 
 class ServedVersions:
-    """Served versions of one API server, as far as they were asked for."""
+    """Versions that one API server serves, as far as asked for."""
 
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
@@ -42,7 +42,7 @@ class ServedVersions:
         return self._known[kind_ref]
 
     def identity(self, obj: base.Object) -> tuple[KindRef, str, str]:
-        """Return kind, namespace and name of an object that is to be written.
+        """Return kind, namespace and name of an object to write.
 
         One of another version than the used one is refused: its fields may have other meanings, and only its provider can convert them.
         """
