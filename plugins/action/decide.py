@@ -23,8 +23,9 @@ from ..plugin_utils.move import export
 from ..plugin_utils.observe import certificate_expiry
 from ..plugin_utils.observe.observation import add_detached, observe
 from ..plugin_utils.pki import secrets
-from ..plugin_utils.reconcile import deleted_machines, join_tokens, node_labels, plan_and_reconcile, plan_files
+from ..plugin_utils.reconcile import deleted_machines, join_tokens, plan_and_reconcile, plan_files
 from ..plugin_utils.reconcile.creation_preflight import look_beforehand
+from ..plugin_utils.reconcile.nodes import node_sync
 from ..plugin_utils.reconcile.one_pass import (
     Pass,
     Seen,
@@ -128,8 +129,7 @@ class ActionModule(ControlPlaneAction):
             seen = self._decide_once(this)
             if seen is None or self.check_mode:
                 return seen
-            if not seen.acts:
-                self._tidy_up(seen)
+            self._tidy_up(seen)
             if seen.action != terms.WAIT:
                 if not seen.acts or edits == EDITS or not self._edited(seen.objects, this.arguments):
                     return seen
@@ -183,12 +183,14 @@ class ActionModule(ControlPlaneAction):
         return observe(objects, caller, now_rfc3339(), policy=this.policy)
 
     def _tidy_up(self, seen: Seen) -> None:
-        """Delete used tokens and copy labels to Nodes.
+        """Delete used tokens and bring Machines' labels and taints to Nodes.
 
-        Only where no step follows.
+        While something is under way only taints: Pods come to a Node from its first minute on.
         """
-        join_tokens.delete_used(seen.objects, seen.caller)
-        for change in node_labels.sync(seen.objects, seen.caller, seen.snapshot):
+        under_way = seen.acts or seen.action == terms.WAIT
+        if not seen.acts:
+            join_tokens.delete_used(seen.objects, seen.caller)
+        for change in node_sync.sync(seen.objects, seen.caller, seen.snapshot, tainted=under_way):
             self.progress(seen.objects.name, change)
 
     def _record(self, this: Pass, seen: Seen) -> t.Optional[Position]:

@@ -143,25 +143,33 @@ class World(Upgrades, Configurations, Fencing, Etcd):
         for each in arguments.get("write") or []:
             creates = each["method"] == "create"
             path = f"{each['path']}/{each['document']['metadata']['name']}" if creates else each["path"]
-            known = objects.get(path)
+            known = self._object(path)
             if creates != (known is None) or (
                 known and known["metadata"]["resourceVersion"] != each["resource_version"]
             ):
                 conflict = f"{path} is another one by now"
                 break
-            objects[path] = merged(known or {}, each["document"])
             version = int((known or {"metadata": {"resourceVersion": "0"}})["metadata"]["resourceVersion"])
-            objects[path]["metadata"]["resourceVersion"] = str(version + 1)
+            node = self.state["nodes"].get(path.rpartition("/")[2]) if path.startswith(f"{NODES}/") else None
+            made = merged(known or {}, each["document"])
+            made["metadata"]["resourceVersion"] = str(version + 1)
+            if node is not None:
+                node["written"] = {"metadata": made["metadata"], "spec": made["spec"]}
+            else:
+                objects[path] = made
             written += 1
-        found = {each["path"]: objects.get(each["path"]) for each in arguments.get("read") or []}
+        found = {each["path"]: self._object(each["path"]) for each in arguments.get("read") or []}
         if NODES in found:
             items = [self._node(name, each) for name, each in sorted(self.state["nodes"].items())]
             found[NODES] = {"items": items}
-        for path in found:
-            name = path.rpartition("/")[2]
-            if path == f"{NODES}/{name}" and name in self.state["nodes"]:
-                found[path] = self._node(name, self.state["nodes"][name])
         return {"changed": written > 0, "objects": found, "written": written, "conflict": conflict}
+
+    def _object(self, path: str) -> Optional[Object]:
+        folder, _slash, name = path.rpartition("/")
+        if folder == NODES and name in self.state["nodes"]:
+            return self._node(name, self.state["nodes"][name])
+        found: Optional[Object] = self.state["objects"].get(path)
+        return found
 
     def node_observe(self, _arguments: Object) -> Object:
         """The whole picture."""
@@ -232,10 +240,13 @@ class World(Upgrades, Configurations, Fencing, Etcd):
         info["machineID"] = (machine or {}).get("machineID", "")
         addresses = [{"type": "InternalIP", "address": (machine or {}).get("address", "")}]
         labels = {} if node.get("worker") else {role: "", "node-role.kubernetes.io/control-plane": ""}
+        metadata = {"name": name, "uid": name, "labels": labels, "creationTimestamp": node["created"]}
         return {
-            "metadata": {"name": name, "uid": name, "labels": labels, "creationTimestamp": node["created"]},
+            "metadata": {**metadata, "resourceVersion": "1"},
             "spec": {"taints": [{"key": role, "effect": "NoSchedule"}]},
             "status": {"conditions": [ready], "addresses": addresses, "nodeInfo": info},
+            # What was written to it in the API.
+            **node.get("written", {}),
         }
 
 

@@ -332,14 +332,16 @@ def _schema(kind: Kind, minor: int) -> Object:
     else:
         described = schema_of(kind.spec if kind.spec else "object", limits)
     if kind.name == kinds.MACHINE and not limits:
-        # As in Cluster API: each gate has whoever set it for its manager, so that one of the template can go and a user's stay.
-        gates = described["properties"]["readinessGates"]
-        gates.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["conditionType"]})
-        gates["items"]["required"] = ["conditionType"]
-        gates["items"]["properties"]["conditionType"] = {"type": "string"}
+        # As in Cluster API: each entry has whoever set it for its manager, so that one of the template can go and a user's stay.
+        lists = {"readinessGates": ["conditionType"], "taints": ["key", "effect"]}
+        for name, keys in lists.items():
+            field = described["properties"][name]
+            field.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys})
+            field["items"]["required"] = keys
+            field["items"]["properties"].update({key: {"type": "string"} for key in keys})
         # Of what nobody has anything in any more, API servers of Kubernetes 1.20 make null.
-        for field in (gates, described["properties"]["deletion"]):
-            field["nullable"] = True
+        for name in (*lists, "deletion"):
+            described["properties"][name]["nullable"] = True
     spec = webhook_rules.with_rules(kind.name, described, minor)
     properties: Object = {
         "apiVersion": {"type": "string"},

@@ -184,10 +184,6 @@ _TOPOLOGY = Refused(
     "Write the KubeadmControlPlane and its machine template as documents of their own.",
 )
 _AVAILABILITY = Refused("availabilityGates are not supported", "Remove them.")
-_MACHINE_TAINTS = Refused(
-    "machine taints need a feature gate of Cluster API that this collection does not have",
-    "Use kubeadmConfigSpec.initConfiguration.nodeRegistration.taints and joinConfiguration's.",
-)
 _STRATEGY = {
     "type": Needed(
         Text(
@@ -227,7 +223,7 @@ _CONTROL_PLANE_HUB = {
                     "infrastructureRef": Needed(_REFERENCE_HUB),
                     "readinessGates": limits.READINESS_GATES,
                     "deletion": _DELETION,
-                    "taints": _MACHINE_TAINTS,
+                    "taints": limits.MACHINE_TAINTS,
                 }
             ),
         }
@@ -246,7 +242,7 @@ _CONTROL_PLANE_TEMPLATE = {
     **{name: field for name, field in _CONTROL_PLANE_HUB.items() if name not in ("replicas", "version")},
     "machineTemplate": {
         "metadata": _TEMPLATE_METADATA,
-        "spec": {"deletion": _DELETION, "taints": _MACHINE_TAINTS},
+        "spec": {"deletion": _DELETION, "taints": limits.MACHINE_TAINTS},
     },
 }
 _CONTROL_PLANE_CLASSIC = {
@@ -258,6 +254,7 @@ _CONTROL_PLANE_CLASSIC = {
         "metadata": _TEMPLATE_METADATA,
         "infrastructureRef": _REFERENCE_CLASSIC,
         "readinessGates": limits.READINESS_GATES,
+        "taints": limits.MACHINE_TAINTS,
         "nodeDrainTimeout": "duration",
         "nodeVolumeDetachTimeout": "duration",
         "nodeDeletionTimeout": "duration",
@@ -291,6 +288,7 @@ def _machine(reference: Mapping[str, Any]) -> dict[str, Any]:
         ),
         "infrastructureRef": Needed(reference),
         "readinessGates": limits.READINESS_GATES,
+        "taints": limits.MACHINE_TAINTS,
     }
 
 

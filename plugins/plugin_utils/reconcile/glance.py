@@ -37,8 +37,9 @@ from ..store import opening
 from ..store.base import Conflict, Store
 from ..store.overlay import OverlayStore
 from ..store.read_once import OF_NAMESPACE
-from . import deleted_machines, join_tokens, node_labels, plan_and_reconcile
+from . import deleted_machines, join_tokens, plan_and_reconcile
 from .foreseeing import ForeseeingAction
+from .nodes import node_sync
 from .one_pass import Seen, is_settled, was_settled
 
 Variables = dict[str, t.Any]
@@ -222,7 +223,7 @@ class Glance(ForeseeingAction):
         store = self.open_store(arguments)
         objects = self._wanted(arguments, store)
         seen = self._seen(arguments, objects, plan_and_reconcile.policy(arguments, approved=False)) if objects else None
-        if seen is None or node_labels.differing(seen.objects, seen.snapshot) or join_tokens.used(seen.objects):
+        if seen is None or node_sync.differing(seen.objects, seen.snapshot) or join_tokens.used(seen.objects):
             return ""
         write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=False)
         return _line(seen) if self._is_written(arguments, store) else ""

@@ -5,8 +5,8 @@
 
 Source: docs/reference/cluster_api.md, "Propagation".
 
-Labels, annotations, deletion timeouts and readiness gates go to the objects of the machines that exist. An annotation of each object records
-which of its keys came from the template: what leaves the template leaves the object, and what others set stays.
+Labels, annotations, deletion timeouts, readiness gates and taints go to the objects of the machines that exist. An annotation of each object
+records which of its keys came from the template: what leaves the template leaves the object, and what others set stays.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import json
 import typing as t
 
 from ..objects import kinds
+from ..objects.validate.machine_taints import taint_name
 from ..store.base import kind_ref_of
 from ..store.kubernetes import applied
 from .cluster_objects import MACHINE, ClusterObjects, Object
@@ -27,9 +28,9 @@ DELETION_KEYS = ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "n
 # What tells such a change from others, in words.
 IN_PLACE = "in place"
 LABELS, ANNOTATIONS, DELETION, GATES = applied.LABELS, applied.ANNOTATIONS, applied.DELETION, applied.GATES
-MIN_READY = applied.MIN_READY
+MIN_READY, TAINTS = applied.MIN_READY, applied.TAINTS
 _METADATA = (LABELS, ANNOTATIONS)
-_EVERYTHING = (LABELS, ANNOTATIONS, DELETION, GATES, MIN_READY)
+_EVERYTHING = (LABELS, ANNOTATIONS, DELETION, GATES, MIN_READY, TAINTS)
 # What controllers themselves write on these objects; a template doesn't change it.
 _RESERVED = frozenset(
     {
@@ -53,6 +54,7 @@ def from_template(control_plane: t.Optional[Object]) -> dict[str, Object]:
         **{part: {k: v for k, v in (metadata.get(part) or {}).items() if not _reserved(k)} for part in _METADATA},
         DELETION: {key: deletion[key] for key in DELETION_KEYS if key in deletion},
         GATES: {str(gate["conditionType"]): gate for gate in spec.get("readinessGates") or []},
+        TAINTS: {taint_name(taint): taint for taint in spec.get("taints") or []},
         MIN_READY: _min_ready((control_plane or {}).get("metadata") or {}),
     }
 

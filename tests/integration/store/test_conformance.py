@@ -159,10 +159,14 @@ def test_modify_meets_a_change_made_meanwhile(store: Store) -> None:
 def test_what_came_from_a_template_is_known_again(store: Store) -> None:
     """By an annotation: as it was written in files, by the managed fields in an API (store/applied.py)."""
     gate, mine = {"conditionType": "Agent"}, {"conditionType": "Mine"}
+    rack = {"key": "example.com/rack", "effect": "NoSchedule", "propagation": "Always"}
+    taints = [rack, {**rack, "effect": "NoExecute", "value": "7"}]
     made = machine(labels={"a": "1", "team": "a"}, annotations={"b": "2", "cost": "7"})
-    made["spec"].update(deletion={"nodeDrainTimeoutSeconds": 60}, readinessGates=[mine, gate], minReadySeconds=5)
+    made["spec"].update(
+        deletion={"nodeDrainTimeoutSeconds": 60}, readinessGates=[mine, gate], minReadySeconds=5, taints=taints
+    )
     record = {"annotations": ["cost"], "deletion": ["nodeDrainTimeoutSeconds"], "labels": ["team"]}
-    record.update(minReadySeconds=["minReadySeconds"], readinessGates=["Agent"])
+    record.update(minReadySeconds=["minReadySeconds"], readinessGates=["Agent"], taints=["example.com/rack:NoExecute"])
     made["metadata"]["annotations"][RECORD] = json.dumps(record)
     created = store.create(made)
     assert created["metadata"]["annotations"] == made["metadata"]["annotations"]
@@ -173,7 +177,7 @@ def test_what_came_from_a_template_is_known_again(store: Store) -> None:
 
     def change(found: Object) -> None:
         del found["metadata"]["labels"]["team"], found["spec"]["deletion"], found["spec"]["minReadySeconds"]
-        found["spec"]["readinessGates"] = [mine]
+        found["spec"].update(readinessGates=[mine], taints=[rack])
         found["metadata"]["annotations"].update({"cost": "8", RECORD: json.dumps({"annotations": ["cost"]})})
         found["spec"]["version"] = "v1.21.0"
         found["status"] = {"phase": "Running"}
@@ -181,7 +185,7 @@ def test_what_came_from_a_template_is_known_again(store: Store) -> None:
     changed = store.modify(*WHERE, change)
     assert changed["metadata"]["labels"] == {"a": "1"}
     assert changed["metadata"]["annotations"] == {"b": "2", "cost": "8", RECORD: json.dumps({"annotations": ["cost"]})}
-    assert changed["spec"] == {"clusterName": "prod", "version": "v1.21.0", "readinessGates": [mine]}
+    assert changed["spec"] == {"clusterName": "prod", "version": "v1.21.0", "readinessGates": [mine], "taints": [rack]}
     assert changed["status"] == {"phase": "Running"} and store.get(*WHERE) == changed
     late = copy.deepcopy(created)
     late["metadata"]["annotations"]["cost"] = "9"

@@ -53,12 +53,14 @@ class Life:
         assert not made.get("failed"), made
         [self.name] = [each["metadata"]["name"] for each in store.list(MACHINE, "default")]
 
-    def give(self, metadata: Object, deletion: Object, gates: list[Object]) -> list[str]:
+    def give(
+        self, metadata: Object, deletion: Object, gates: list[Object], taints: t.Sequence[Object] = ()
+    ) -> list[str]:
         """Write a machine template and apply it; return what was changed in place."""
         documents = list(yaml.safe_load_all(self.runs.manifest.read_text()))
         template = next(each for each in documents if each["kind"] == "KubeadmControlPlane")["spec"]["machineTemplate"]
         template["metadata"] = metadata
-        template["spec"].update(deletion=deletion, readinessGates=gates)
+        template["spec"].update(deletion=deletion, readinessGates=gates, taints=list(taints))
         self.runs.manifest.write_text(yaml.safe_dump_all(documents))
         return self.reconcile()
 
@@ -254,3 +256,18 @@ def test_a_condition_that_another_manager_applies_is_one_of_many(life: Life) -> 
 
 def _condition_of_ours(machine: Object) -> None:
     set_condition(machine, "Deleting", "False", "NotDeleting", "", NOW)
+
+
+def test_taints_of_the_template_and_of_others(life: Life) -> None:
+    """Each has who set it for its manager, by key and effect."""
+    mine = {"key": "mine", "effect": "NoExecute", "propagation": "Always"}
+    rack = {"key": "example.org/rack", "value": "7", "effect": "NoSchedule", "propagation": "OnInitialization"}
+    life.store.modify(MACHINE, "default", life.name, lambda found: found["spec"].update(taints=[mine]))
+    life.give(GIVEN, {}, [], taints=[rack])
+    assert life.raw()["spec"]["taints"] == [mine, rack]
+    [key] = life.fields()["f:spec"]["f:taints"]
+    assert json.loads(key[2:]) == {"key": rack["key"], "effect": rack["effect"]}
+    life.kubectl("patch", "machine", life.name, "--type=merge", "-p", json.dumps({"spec": {"taints": [mine]}}))
+    assert len(life.reconcile()) == 1 and life.raw()["spec"]["taints"] == [mine, rack]
+    life.give(GIVEN, {}, [])
+    assert life.raw()["spec"]["taints"] == [mine] and life.reconcile() == []

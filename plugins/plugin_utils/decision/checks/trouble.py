@@ -28,7 +28,7 @@ from ...objects.conditions import (
 )
 from .. import terms
 from ..conditions.control_plane import strangers, stray_lasts
-from ..conditions.node_registration import registration, taint_title
+from ..conditions.node_registration import configuration, registered_taints, taint_title
 from ..snapshot.typed_snapshot import MachineView, View
 from . import expired_certificates as on_disk
 from .nodes_without_machine import silent_since, unmanaged_nodes
@@ -224,13 +224,13 @@ def _as_kubeadm(view: View, machine: MachineView, name: str) -> str:
     They are kubeadm's labels and, where the spec names no others, its taints: the Node's kubelet sets neither again.
     """
     try:
-        labels, taints = kubeadm_facts.role_labels(machine.version), kubeadm_facts.default_taint_keys(machine.version)
+        labels = kubeadm_facts.role_labels(machine.version)
+        taints = registered_taints(configuration(view, machine), machine.version)
     except ValueError:
-        labels, taints = (kubeadm_facts.LABEL_CONTROL_PLANE,), ()
+        labels, taints = (kubeadm_facts.LABEL_CONTROL_PLANE,), []
     name = typed_name(name)
     said = f"kubectl label node {name} {' '.join(f'{label}=' for label in labels)}"
-    asked = registration(view, machine).get("taints")
-    titles = [f"{taint}:NoSchedule" for taint in taints] if asked is None else [_typed_taint(each) for each in asked]
+    titles = [_typed_taint(each) for each in taints]
     if titles:
         said += f" and kubectl taint node {name} {' '.join(titles)}"
     return said

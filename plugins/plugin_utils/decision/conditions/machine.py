@@ -21,7 +21,7 @@ from .. import terms
 from ..checks.api_connection import connection_down
 from ..rollout.uptodate import Outdated
 from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of
-from .node_registration import registration, same_taint, taint_title
+from .node_registration import configuration, registered_taints, same_taint, taint_title
 
 Object = dict[str, Any]
 INSPECTION_FAILED = "InspectionFailed"
@@ -241,21 +241,17 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
     kind = "NodeKubeadmLabelsAndTaintsSet"
     node = machine.node or {}
     try:
-        labels, taints = (
-            kubernetes_facts.role_labels(machine.version),
-            kubernetes_facts.default_taint_keys(machine.version),
-        )
+        labels = kubernetes_facts.role_labels(machine.version)
+        taints = registered_taints(configuration(view, machine), machine.version)
     except ValueError:
         return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, f"{machine.version!r} is not a Kubernetes version")
     missing = [f"label {label}" for label in labels if label not in (node.get("labels") or {})]
     present = node.get("taints") or ()
-    asked = registration(view, machine).get("taints")
-    if asked is None:
-        missing += [f"taint {taint}" for taint in taints if all(each.get("key") != taint for each in present)]
-    else:
-        missing += [
-            f"taint {taint_title(taint)}" for taint in asked if not any(same_taint(taint, each) for each in present)
-        ]
+    missing += [
+        f"taint {taint_title(taint) if 'effect' in taint else clip(taint.get('key'), 120)}"
+        for taint in taints
+        if not any(same_taint(taint, each) for each in present)
+    ]
     if missing:
         return condition(kind, terms.FALSE, "NotSet", f"Node lacks {', '.join(missing)}, which kubeadm sets")
     return condition(kind, terms.TRUE, "Set")

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import clip
 from ..snapshot.typed_snapshot import MachineView, View
 
 Object = dict[str, Any]
 
 
-def registration(view: View, machine: MachineView) -> Object:
-    """Return the nodeRegistration of the machine's Node.
+def configuration(view: View, machine: MachineView) -> Object:
+    """Return a machine's KubeadmConfigSpec, else the control plane's."""
+    return (machine.config.get("spec") if machine.config else view.spec.get("kubeadmConfigSpec")) or {}
 
-    From the machine's KubeadmConfig, or from the spec where it has none.
+
+def registered_taints(config: Object, version: str) -> list[Object]:
+    """Return the taints that kubeadm gives a Node with this KubeadmConfigSpec.
+
+    kubeadm's own have no effect here: they count with any. Raises ValueError for what is no Kubernetes version.
     """
-    config = (machine.config.get("spec") if machine.config else view.spec.get("kubeadmConfigSpec")) or {}
-    found: Object = (config.get("joinConfiguration") or config.get("initConfiguration") or {}).get(
-        "nodeRegistration"
-    ) or {}
-    return found
+    part = config.get("joinConfiguration") or config.get("initConfiguration") or {}
+    asked: list[Object] | None = (part.get("nodeRegistration") or {}).get("taints")
+    return [{"key": key} for key in kubernetes_facts.default_taint_keys(version)] if asked is None else asked
 
 
 def taint_title(taint: Object) -> str:

@@ -111,10 +111,14 @@ def _machine(spec: Mapping[str, Any], target: Target) -> dict[str, Any]:
         written["bootstrap"]["configRef"] = _reference(written["bootstrap"]["configRef"], target)
     if "infrastructureRef" in spec:
         written["infrastructureRef"] = _reference(spec["infrastructureRef"], target)
-    if "readinessGates" in spec and target.has(_V1BETA1):
-        written["readinessGates"] = copy.deepcopy(spec["readinessGates"])
+    written.update(_lists_since_v1beta1(spec, target))
     written.update(_deletion(spec, target))
     return written
+
+
+def _lists_since_v1beta1(spec: Mapping[str, Any], target: Target) -> dict[str, Any]:
+    names = ("readinessGates", "taints") if target.has(_V1BETA1) else ()
+    return {name: copy.deepcopy(spec[name]) for name in names if name in spec}
 
 
 def _deletion(spec: Mapping[str, Any], target: Target) -> dict[str, str]:
@@ -139,9 +143,7 @@ def _control_plane(spec: Mapping[str, Any], target: Target) -> dict[str, Any]:
         older: dict[str, Any] = {"infrastructureRef": reference} if reference is not None else {}
         if "metadata" in template:
             older["metadata"] = copy.deepcopy(template["metadata"])
-        if "readinessGates" in inner and target.has(_V1BETA1):
-            older["readinessGates"] = copy.deepcopy(inner["readinessGates"])
-        written["machineTemplate"] = {**older, **_deletion(inner, target)}
+        written["machineTemplate"] = {**older, **_lists_since_v1beta1(inner, target), **_deletion(inner, target)}
     rollout = spec.get("rollout") or {}
     if "after" in rollout:
         written["rolloutAfter" if target.has(_V1ALPHA4) else "upgradeAfter"] = rollout["after"]

@@ -173,6 +173,16 @@ def _machine(spec: dict[str, Any], form: str, namespace: str, report: Report) ->
             deletion = spec.setdefault("deletion", {})
             deletion[hub_name] = classic_form.whole_seconds(spec.pop(name), f"spec.{name}", report)
             report.moved(f"spec.deletion.{hub_name}", f"spec.{name}")
+    return _without_empty_taints(spec)
+
+
+def _without_empty_taints(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a Machine's spec or template without an empty list of taints.
+
+    It means the same as none, unlike kubeadm's, and v1beta2 has no place for it.
+    """
+    if not spec.get("taints"):
+        spec.pop("taints", None)
     return spec
 
 
@@ -201,6 +211,7 @@ def _control_plane(spec: dict[str, Any], form: str, namespace: str, report: Repo
                 **config,
                 **classic_form.configuration(config, "spec.kubeadmConfigSpec", report),
             }
+    _without_empty_taints((result.get("machineTemplate") or {}).get("spec") or {})
     rollout = result.get("rollout")
     if rollout and "after" in rollout:
         rollout["after"] = utc_time(rollout["after"])
@@ -224,9 +235,10 @@ def _machine_template(spec: Mapping[str, Any], result: dict[str, Any], namespace
         report.moved(where, found[0])
     else:
         report.moved(where, "spec.machineTemplate.infrastructureRef")
-    if "readinessGates" in template:
-        inner["readinessGates"] = template["readinessGates"]
-        report.moved("spec.machineTemplate.spec.readinessGates", "spec.machineTemplate.readinessGates")
+    for name in ("readinessGates", "taints"):
+        if name in template:
+            inner[name] = template[name]
+            report.moved(f"spec.machineTemplate.spec.{name}", f"spec.machineTemplate.{name}")
     for name, hub_name in _DELETION:
         duration = _one_of(
             (f"spec.{name}", spec.get(name)), (f"spec.machineTemplate.{name}", template.get(name)), report

@@ -19,6 +19,7 @@ from ...kubeadm.configuration import validate as kubeadm_rules
 from .. import kinds
 from ..user_annotations import validate_annotations
 from .kubeadm_config_spec import validate_config
+from .machine_taints import validate_machine_taints
 
 _CONFIG = "spec.kubeadmConfigSpec"
 _DEFAULT_CA_DAYS = 3650
@@ -56,6 +57,8 @@ def validate_control_plane(control_plane: Mapping[str, Any], cluster: str | None
     validate_annotations(
         kinds.MACHINE, template.get("annotations"), "spec.machineTemplate.metadata.annotations", report
     )
+    taints = ((spec.get("machineTemplate") or {}).get("spec") or {}).get("taints") or []
+    validate_machine_taints(taints, "spec.machineTemplate.spec.taints", report)
     _naming(spec, cluster or "cluster", control_plane["metadata"]["name"], report)
     config = spec.get("kubeadmConfigSpec") or {}
     _certificates(config.get("clusterConfiguration") or {}, spec, version, report)

@@ -94,6 +94,27 @@ TAINTS = ListOf(
     {"key": Needed("string"), "value": "string", "effect": Needed("string"), "timeAdded": "timestamp"}, 100, least=0
 )
 READINESS_GATES = ListOf({"conditionType": Needed(CONDITION_TYPE), "polarity": POLARITY}, 32, keys=("conditionType",))
+MACHINE_TAINTS = ListOf(
+    {
+        "key": Needed(
+            Text(317, pattern=rf"({_SUBDOMAIN}/)?{_QUALIFIED}", rule="this is not a key of a taint", fix=_KEY_FIX)
+        ),
+        "value": Text(
+            63,
+            pattern=f"{_QUALIFIED}?",
+            rule="this is not a valid value of a taint",
+            fix="Use at most 63 letters, digits, '-', '_' and '.'.",
+        ),
+        "effect": Needed(
+            Text(one_of=("NoSchedule", "PreferNoSchedule", "NoExecute"), rule="there is no such effect of a taint")
+        ),
+        "propagation": Needed(
+            Text(one_of=("Always", "OnInitialization"), rule="there is no such propagation of a taint")
+        ),
+    },
+    64,
+    keys=("key", "effect"),
+)
 
 
 def kubeadm_field(struct: str, name: str, description: Any) -> Any:

@@ -20,14 +20,20 @@ import typing as t
 
 from ....module_utils.common.bounded_yaml import read_json
 from ...objects import kinds
+from ...objects.validate.machine_taints import taint_name
 from ..base import Object
 
 MANAGER = "kubeadm-control-plane-metadata"
 # Which fields of an object came from the machine template, by part, as JSON.
 RECORD = kinds.ANNOTATION_PREFIX + "from-machine-template"
 LABELS, ANNOTATIONS, DELETION, GATES = "labels", "annotations", "deletion", "readinessGates"
-MIN_READY = "minReadySeconds"
-PARTS = (ANNOTATIONS, DELETION, LABELS, MIN_READY, GATES)
+MIN_READY, TAINTS = "minReadySeconds", "taints"
+PARTS = (ANNOTATIONS, DELETION, LABELS, MIN_READY, GATES, TAINTS)
+# The parts that are lists of named entries.
+_LISTS: t.Mapping[str, t.Callable[[Object], str]] = {
+    GATES: lambda gate: str(gate.get("conditionType")),
+    TAINTS: taint_name,
+}
 Record = dict[str, list[str]]
 
 
@@ -44,13 +50,16 @@ def present(obj: Object) -> None:
 
 def _owned(fields: Object) -> Record:
     metadata, spec = fields.get("f:metadata") or {}, fields.get("f:spec") or {}
-    gates = [json.loads(key[2:]) for key in spec.get(f"f:{GATES}") or {} if key.startswith("k:")]
+    lists = {
+        part: [name(json.loads(key[2:])) for key in spec.get(f"f:{part}") or {} if key.startswith("k:")]
+        for part, name in _LISTS.items()
+    }
     return {
         ANNOTATIONS: _names(metadata.get("f:annotations")),
         DELETION: _names(spec.get("f:deletion")),
         LABELS: _names(metadata.get("f:labels")),
         MIN_READY: [MIN_READY] if f"f:{MIN_READY}" in spec else [],
-        GATES: [str(each.get("conditionType")) for each in gates],
+        **lists,
     }
 
 
@@ -164,15 +173,16 @@ def follow(obj: Object, stored: Object, before: Object) -> None:
 def read_part(obj: Object, part: str) -> Object:
     """Return the fields of a part of an object, by name.
 
-    Fields of the template and others. The part is one of :data:`PARTS`; a readiness gate's name is its type.
+    Fields of the template and others. The part is one of :data:`PARTS`; a readiness gate's name is its type, a taint's
+    its key and effect.
     """
     if part in (LABELS, ANNOTATIONS):
         return dict(obj["metadata"].get(part) or {})
     spec = obj.get("spec") or {}
     if part == MIN_READY:
         return {MIN_READY: spec[MIN_READY]} if MIN_READY in spec else {}
-    if part == GATES:
-        return {str(gate.get("conditionType")): gate for gate in spec.get(GATES) or []}
+    if part in _LISTS:
+        return {_LISTS[part](entry): entry for entry in spec.get(part) or []}
     return dict(spec.get(part) or {})
 
 
@@ -182,7 +192,9 @@ def write_part(obj: Object, part: str, content: Object) -> None:
     ``content`` is as :func:`read_part` returns it; without any the part is removed.
     """
     holder = obj["metadata"] if part in (LABELS, ANNOTATIONS) else obj["spec"]
-    value: t.Any = list(content.values()) if part == GATES else content.get(MIN_READY) if part == MIN_READY else content
+    value: t.Any = (
+        list(content.values()) if part in _LISTS else content.get(MIN_READY) if part == MIN_READY else content
+    )
     if content:
         holder[part] = value
     else:

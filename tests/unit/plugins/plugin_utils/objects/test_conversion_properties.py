@@ -219,6 +219,7 @@ ALWAYS = (
 )
 BEFORE_V1BETA1 = (
     r"readinessGates",
+    r"(spec|machineTemplate\.spec)\.taints",
     r"spec\.checks\.unhealthyMachineConditions",
     r"deletion\.node(VolumeDetach|Deletion)TimeoutSeconds",
     r"spec\.rollout\.before\.certificatesExpiryDays",

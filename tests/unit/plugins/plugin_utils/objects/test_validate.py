@@ -29,6 +29,7 @@ def args(**values: str) -> list[dict[str, str]]:
     return [{"name": name.replace("_", "-"), "value": value} for name, value in values.items()]
 
 
+TAINT = {"key": "example.com/rack", "value": "7", "effect": "NoSchedule", "propagation": "Always"}
 ONE_FILE = {"path": "/etc/a", "content": "x"}
 EXTERNAL = {"endpoints": ["https://a:2379"], "caFile": "/a", "certFile": "/b", "keyFile": "/c"}
 
@@ -59,7 +60,32 @@ CONTROL_PLANE = [
         {"spec.machineTemplate.spec.infrastructureRef.apiGroup": "x"},
         "spec.machineTemplate.spec.infrastructureRef.apiGroup",
     ),
-    ({"spec.machineTemplate.spec.taints": [{"key": "a"}]}, "spec.machineTemplate.spec.taints"),
+    *(
+        (
+            {"spec.machineTemplate.spec.taints": [{**TAINT, field: value}]},
+            f"spec.machineTemplate.spec.taints[0].{field}",
+        )
+        for field, value in (
+            ("key", ""),
+            ("key", "a b"),
+            ("key", "x" * 64),
+            ("key", "node.cluster.x-k8s.io/uninitialized"),
+            ("key", "node.cluster.x-k8s.io/outdated-revision"),
+            ("key", "node.kubernetes.io/not-ready"),
+            ("key", "node.cloudprovider.kubernetes.io/uninitialized"),
+            ("key", "node-role.kubernetes.io/master"),
+            ("value", "a b"),
+            ("effect", "Never"),
+            ("effect", ""),
+            ("propagation", "Sometimes"),
+            ("propagation", None),
+        )
+    ),
+    ({"spec.machineTemplate.spec.taints": [TAINT, {**TAINT, "value": "x"}]}, "spec.machineTemplate.spec.taints[1]"),
+    (
+        {"spec.machineTemplate.spec.taints": [{**TAINT, "key": f"k{n}"} for n in range(65)]},
+        "spec.machineTemplate.spec.taints",
+    ),
     ({"spec.machineTemplate.metadata.labels": {"a b": "c"}}, 'spec.machineTemplate.metadata.labels["a b"]'),
     ({"spec.machineTemplate.metadata.labels": {"a": "-"}}, "spec.machineTemplate.metadata.labels.a"),
     ({"spec.rollout.strategy.type": "OnDelete"}, "spec.rollout.strategy.type"),
@@ -284,6 +310,10 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.version": "v1.37.0-alpha.1+build"},
     {"spec.rollout.strategy.rollingUpdate.maxSurge": "0"},
     {"spec.rollout.before.certificatesExpiryDays": 7},
+    {"spec.machineTemplate.spec.taints": []},
+    {"spec.machineTemplate.spec.taints": [TAINT, {**TAINT, "effect": "NoExecute", "propagation": "OnInitialization"}]},
+    {"spec.machineTemplate.spec.taints": [{**TAINT, "key": "node.kubernetes.io/out-of-service"}]},
+    {"spec.machineTemplate.spec.taints": [{**TAINT, "key": "node-role.kubernetes.io/control-plane", "value": ""}]},
     {f"{CONFIG}.initConfiguration.nodeRegistration.name": "n-{{ v1.local_hostname }}"},
     {f"{CONFIG}.initConfiguration.nodeRegistration.taints": []},
     {f"{CONFIG}.initConfiguration.nodeRegistration.imagePullPolicy": "IfNotPresent"},

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.node_labels import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.nodes.node_labels import (
     FROM_MACHINE_ANNOTATION,
     managed,
     patch,

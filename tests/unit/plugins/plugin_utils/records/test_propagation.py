@@ -127,6 +127,26 @@ def test_timeouts_and_readiness_gates_reach_the_machine(kept: Kept) -> None:
     assert spec["deletion"] == {"nodeDeletionTimeoutSeconds": 5} and spec["readinessGates"] == [mine]
 
 
+def test_taints_reach_the_machine_by_key_and_effect(kept: Kept) -> None:
+    """Machines that exist and new ones have them; a user's own stays, and what leaves the template leaves the Machine."""
+    name = machine(kept)
+    mine = {"key": "mine", "effect": "NoExecute", "propagation": "Always"}
+    rack = {"key": "example.com/rack", "value": "7", "effect": "NoSchedule", "propagation": "Always"}
+    kept.store.modify(MACHINE, "default", name, lambda stored: stored["spec"].update(taints=[mine]))
+    template(kept)["spec"]["taints"] = [rack, {**rack, "effect": "NoExecute"}]
+    assert f"change Machine default/{name} in place: spec.taints" in kept.apply()
+    assert three(kept, name)[0]["spec"]["taints"] == [mine, rack, {**rack, "effect": "NoExecute"}]
+    assert three(kept, machine(kept))[0]["spec"]["taints"] == [rack, {**rack, "effect": "NoExecute"}]
+    template(kept)["spec"]["taints"] = [{**rack, "value": "8"}]
+    kept.apply()
+    assert three(kept, name)[0]["spec"]["taints"] == [mine, {**rack, "value": "8"}]
+    template(kept)["spec"]["taints"] = []
+    kept.apply()
+    assert three(kept, name)[0]["spec"]["taints"] == [mine]
+    before = kept.files()
+    assert kept.apply() == [] and kept.files() == before
+
+
 def test_min_ready_seconds_reach_the_machine_and_leave_it_again(kept: Kept) -> None:
     """As other fields that need no rollout; the annotation asks for it, as Cluster API has no field for it there."""
     name = machine(kept)

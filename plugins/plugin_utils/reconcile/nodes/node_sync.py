@@ -1,0 +1,132 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sync of Machine labels and taints to Nodes, as in Cluster API.
+
+What of a Node is a Machine's is in node_labels.py and node_taints.py. Both go in one patch, compared with the version
+of the Node that was read: a Node's taints are one list for all its writers.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ...calls.machine_connection import Answer
+from ...decision.conditions.node_registration import registered_taints, same_taint
+from ...observe.observation import Caller
+from ...records.cluster_objects import ClusterObjects, Object
+from . import node_labels, node_taints
+
+MODULE = "workload_objects"
+_KEEP = ("metadata.labels", "metadata.annotations", "spec.taints")
+
+
+class FromMachine(t.NamedTuple):
+    """Labels and taints of a Machine for its Node, and kubeadm's taints."""
+
+    labels: dict[str, str]
+    taints: list[Object]
+    registered: list[Object]
+
+    def patch(self, node: t.Mapping[str, t.Any], taints: t.Sequence[Object]) -> tuple[t.Optional[Object], str]:
+        """Return a Node's merge patch and its summary; None without a difference.
+
+        Args:
+            node: what has the Node's ``labels`` and ``annotations``.
+            taints: the Node's.
+        """
+        labels = node_labels.patch(self.labels, node)
+        change = node_taints.change_taints(self.taints, taints, node.get("annotations") or {}, self._is_registered)
+        named = sorted(labels["metadata"]["labels"]) if labels else []
+        said = [f"labels {', '.join(named)}"] if named else []
+        made: Object = labels or {"metadata": {}}
+        if change is not None:
+            annotations = made["metadata"].setdefault("annotations", {})
+            annotations[node_taints.FROM_MACHINE_ANNOTATION] = change.record
+            if change.added or change.removed:
+                made["spec"] = {"taints": change.taints or None}
+            said += [f"taint {name} set" for name in change.added] + [
+                f"taint {name} removed" for name in change.removed
+            ]
+        return (made if labels or change else None), "; ".join(said)
+
+    def _is_registered(self, taint: Object) -> bool:
+        return any(same_taint(each, taint) for each in self.registered)
+
+
+def sync(objects: ClusterObjects, caller: Caller, snapshot: Object, tainted: bool = False) -> list[str]:
+    """Sync the Machines' labels and taints to their Nodes; return the changes.
+
+    The changes have no values. Nothing is asked where what was just observed shows no difference. What can't be written now is left to the next
+    run, and so is a Node that another writer changes meanwhile. Nothing is done while the cluster is paused or
+    deleted.
+
+    Args:
+        objects: the cluster's objects.
+        caller: reaches the machines.
+        snapshot: what was observed of the Nodes.
+        tainted: only the Nodes of Machines that have taints.
+    """
+    wanted = {path: each for path, each in differing(objects, snapshot).items() if each.taints or not tainted}
+    if not wanted:
+        return []
+    found = _ask(objects, caller, {"read": [{"path": path, "keep": list(_KEEP)} for path in sorted(wanted)]})
+    writes, told = [], []
+    for path, from_machine in sorted(wanted.items()):
+        node = ((found or {}).get("objects") or {}).get(path)
+        if not node:
+            continue
+        change, said = from_machine.patch(node["metadata"], (node.get("spec") or {}).get("taints") or ())
+        if change:
+            version = node["metadata"]["resourceVersion"]
+            write = {"path": path, "method": "merge", "document": json.dumps(change), "resource_version": version}
+            writes.append(write)
+            told.append(f"Node {node['metadata']['name']}: {said}" if said else "")
+    done = _ask(objects, caller, {"write": writes}) if writes else None
+    return [each for each in told[: int((done or {}).get("written") or 0)] if each]
+
+
+def differing(objects: ClusterObjects, snapshot: Object) -> dict[str, FromMachine]:
+    """Return labels and taints of Machines whose observed Node differs.
+
+    They are by the Node's path in the API; none of a paused or deleted cluster.
+    """
+    if objects.paused or objects.going:
+        return {}
+    nodes = {str(each["name"]): each for each in (snapshot.get("workload") or {}).get("nodes") or ()}
+    wanted = {}
+    for machine in objects.machines:
+        name = str(((machine.get("status") or {}).get("nodeRef") or {}).get("name") or "")
+        if name not in nodes or machine["metadata"].get("deletionTimestamp"):
+            continue
+        from_machine = _from_machine(objects, machine)
+        if from_machine.patch(nodes[name], nodes[name].get("taints") or ())[0]:
+            wanted[_path(name)] = from_machine
+    return wanted
+
+
+def _from_machine(objects: ClusterObjects, machine: Object) -> FromMachine:
+    config = objects.kubeadm_configs.get(machine["metadata"]["name"])
+    spec = (
+        (config or {}).get("spec") or ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
+    )
+    try:
+        registered = registered_taints(spec, str(machine["spec"].get("version") or ""))
+    except ValueError:
+        registered = []
+    labels = node_labels.managed(machine["metadata"].get("labels") or {})
+    return FromMachine(labels, machine["spec"].get("taints") or [], registered)
+
+
+def _path(node: str) -> str:
+    return f"/api/v1/nodes/{node}"
+
+
+def _ask(objects: ClusterObjects, caller: Caller, call: Object) -> t.Optional[Object]:
+    """Return the first answer of a control plane machine, else None."""
+    for each in objects.bootstrapped_machines():
+        answer: Answer = caller.call(objects.reach(str(each["metadata"]["name"])), MODULE, call)
+        if not answer.failed:
+            return answer.result
+    return None
