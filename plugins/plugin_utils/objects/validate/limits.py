@@ -97,7 +97,12 @@ READINESS_GATES = ListOf({"conditionType": Needed(CONDITION_TYPE), "polarity": P
 MACHINE_TAINTS = ListOf(
     {
         "key": Needed(
-            Text(317, pattern=rf"({_SUBDOMAIN}/)?{_QUALIFIED}", rule="this is not a key of a taint", fix=_KEY_FIX)
+            Text(
+                317,
+                pattern=rf"({_SUBDOMAIN}\/)?{_QUALIFIED[1:-1]}",
+                rule="this is not a key of a taint",
+                fix=_KEY_FIX,
+            )
         ),
         "value": Text(
             63,
