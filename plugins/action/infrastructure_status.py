@@ -11,6 +11,7 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls import recorded_connection
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.objects.convert import failure_domains
+from ..plugin_utils.objects.instance_data import machine_data
 from ..plugin_utils.records.cluster_objects import (
     CLUSTER,
     MACHINE,
@@ -41,6 +42,7 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments)
         current = self._object(objects, arguments["kind"], arguments["name"])
         self._check_connection(arguments)
+        self._check_instance_data(arguments)
         if self.check_mode:
             return {"changed": False}
 
@@ -68,6 +70,15 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure(
                 f"status.connection of {arguments['kind']} {arguments['name']} can't be used: {'; '.join(problems)}. Nothing was recorded. "
                 "A provider records host, port, user and hostKeys as docs/provider_contract.md says, or inventoryHost alone."
+            )
+
+    @staticmethod
+    def _check_instance_data(arguments: dict[str, t.Any]) -> None:
+        problems = machine_data.record_problems(arguments["status"].get("instanceData") or {})
+        if problems:
+            raise ControlPlaneFailure(
+                f"status.instanceData of {arguments['kind']} {arguments['name']} can't be used: {'; '.join(problems)}. Nothing was recorded. "
+                "It is put into files, commands and flags of the machine: a provider records it as docs/provider_contract.md says."
             )
 
     @staticmethod

@@ -190,6 +190,7 @@ class ActionModule(ControlPlaneAction):
                 "address": answer.result["address"],
                 "hostname": answer.result["hostname"],
                 "machine_id": claim["machineID"],
+                "instance_data": inventory_pool.instance_data_of(self._task_vars["hostvars"][host]),
             },
         }
 

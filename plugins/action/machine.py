@@ -9,6 +9,7 @@ import typing as t
 
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.objects.instance_data import machine_data, rendering
 from ..plugin_utils.providers.contract import is_provisioned, machine_for_provider
 from ..plugin_utils.records import machine_objects
 from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
@@ -81,10 +82,14 @@ class ActionModule(ControlPlaneAction):
         name = machine_objects.create_machine(objects, kind, arguments["name"], arguments["failure_domain"])
         prepared = self._prepare(objects, arguments["prepare"], arguments["prepare_names"])
         infrastructure = objects.infrastructure_machines[name]
+        machine = objects.machine(name) or {"metadata": {"name": name}}
+        values = machine_data.machine_values(machine, infrastructure)
+        lacks = rendering.lacks(objects.kubeadm_configs[name].get("spec") or {}, values)
         return {
             "changed": len(objects.machines) > before,
             "name": name,
-            "provisioned": is_provisioned(infrastructure),
+            # What it has not recorded the provider is asked again, before each try.
+            "provisioned": is_provisioned(infrastructure) and not lacks,
             "infrastructure_machine": machine_for_provider(infrastructure, objects.machine(name)),
             "prepared": prepared,
         }

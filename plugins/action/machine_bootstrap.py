@@ -12,12 +12,14 @@ import typing as t
 from ..module_utils.common import settings
 from ..module_utils.common.redact import redact
 from ..module_utils.common.values import format_time, now_rfc3339, parse_time
+from ..module_utils.common.violations import ManifestError
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction, Waiting
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, MachineCaller
 from ..plugin_utils.move import export
 from ..plugin_utils.objects import advice, etcd_member
-from ..plugin_utils.objects.bootstrap_data import init_data, join_data
+from ..plugin_utils.objects.bootstrap_data import init_data, join_data, machine_configuration
+from ..plugin_utils.objects.instance_data import machine_data
 from ..plugin_utils.observe import external_etcd_preflight
 from ..plugin_utils.pki.certificates import ca_cert_hash
 from ..plugin_utils.pki.secrets import read_certificates
@@ -79,7 +81,7 @@ class ActionModule(ControlPlaneAction):
             data, joins = self._data(objects, caller, machine)
             machine_objects.note_start(objects, self._name)
             limit = max(settings.BOOTSTRAP_BOUND, 2 * arguments["timeout"])
-            peer_url = self._peer_url(objects) if arguments["learner"] and data["kind"] == "join" else ""
+            peer_url = self._peer_url(objects, machine) if arguments["learner"] and data["kind"] == "join" else ""
             self._record(objects, "Running", "kubeadm is at work", limit, peer_url)
             # A join can take the quorum away, and with it the API that this machine is noted in. Not before it is noted that it was
             # started: from a copy that says otherwise it would be removed as one that carries nothing.
@@ -87,7 +89,7 @@ class ActionModule(ControlPlaneAction):
             learner = self._learner(arguments, objects, caller, peer_url)
             if learner is not None:
                 members = learner.add()
-                node = etcd_member.node_name(objects.kubeadm_configs[self._name], self._name)
+                node = etcd_member.node_name(objects.kubeadm_configs[self._name], self._values(objects, machine))
                 data = etcd_member.with_member_named(data, node, members)
             answer = self._reach(
                 objects,
@@ -178,12 +180,15 @@ class ActionModule(ControlPlaneAction):
     ) -> t.Optional[LearnerJoin]:
         return LearnerJoin(self, arguments, objects, caller, peer_url) if peer_url else None
 
-    def _peer_url(self, objects: ClusterObjects) -> str:
+    def _values(self, objects: ClusterObjects, machine: Object) -> machine_data.Values:
+        return machine_data.machine_values(machine, objects.infrastructure_machines.get(self._name))
+
+    def _peer_url(self, objects: ClusterObjects, machine: Object) -> str:
         config, address = (
             objects.kubeadm_configs[self._name],
             first_address(objects.infrastructure_machines.get(self._name)),
         )
-        found = etcd_member.peer_url(config, self._name, address)
+        found = etcd_member.peer_url(config, self._values(objects, machine), address)
         if not found:
             text = "the address that its etcd will have is not known beforehand, so kubeadm adds its member itself, as a voter"
             self.progress(objects.name, f"machine {self._name}: {text}")
@@ -239,6 +244,15 @@ class ActionModule(ControlPlaneAction):
             )
         infrastructure = objects.infrastructure_machines.get(self._name) or {}
         certificates = read_certificates(objects.store, objects.cluster)
+
+        def resolve_secret(name: str, key: str) -> bytes:
+            return secret_value(objects.store, objects.namespace, name, key)
+
+        try:
+            # Before anything is made for it: no token for a join that can't be.
+            machine_configuration(config, machine, infrastructure, resolve_secret)
+        except ManifestError as error:
+            raise ControlPlaneFailure(self._incomplete(str(error))) from error
         common: dict[str, t.Any] = {
             "cluster": objects.cluster,
             "control_plane": objects.control_plane,
@@ -247,7 +261,8 @@ class ActionModule(ControlPlaneAction):
             "endpoint": endpoint,
             "advertise_address": first_address(infrastructure),
             "certificates": certificates,
-            "resolve_secret": lambda name, key: secret_value(objects.store, objects.namespace, name, key),
+            "resolve_secret": resolve_secret,
+            "infrastructure": infrastructure,
         }
         if "joinConfiguration" not in config["spec"]:
             return init_data(**common), {}
@@ -256,6 +271,13 @@ class ActionModule(ControlPlaneAction):
         host = f"[{endpoint['host']}]" if ":" in str(endpoint["host"]) else endpoint["host"]
         access = {"server": f"{host}:{endpoint['port']}", "token": token, "ca_cert": authority}
         return join_data(**common, token=token, ca_cert_hashes=[ca_cert_hash(authority)]), {"lease_access": access}
+
+    def _incomplete(self, problems: str) -> str:
+        return (
+            f"kubeadm was not started on machine {self._name}, and nothing was changed there. {problems}\n"
+            "Correct that and run reconcile again. It resumes with this machine and asks its provider again; where the manifest was corrected it "
+            f"makes the machine again. To have it replaced anyway: {advice.replace(self._name)}."
+        )
 
     def _with_image_needs(self, objects: ClusterObjects, config: Object, infrastructure: Object) -> Object:
         # What a machine's image lacks is the image's business: a manifest need not know of it (docs/provider_contract.md).

@@ -30,7 +30,10 @@ options:
     type: dict
     default: {}
   status:
-    description: Fields of C(status) to set, such as V(initialization), V(addresses), V(connection) or V(machineID).
+    description:
+      - Fields of C(status) to set, such as V(initialization), V(addresses), V(connection), V(machineID) or V(instanceData).
+      - The values of V(instanceData) become parts of files, commands and flags of the machine. Each is a word of at most 512 letters, digits and
+        C(._:/@+-), or empty where it is not known; anything else is refused, and nothing is recorded then.
     type: dict
     default: {}
 extends_documentation_fragment:
@@ -64,6 +67,10 @@ EXAMPLES = r"""
       addresses:
         - type: InternalIP
           address: 10.88.0.11
+      instanceData:
+        instanceID: 7a0a91c05b6a4c66b1d95b9f6e1a3d10
+        region: eu-central
+        zone: eu-central-1
 """
 
 RETURN = r"""

@@ -87,7 +87,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 machine:
-  description: The machine - C(inventory_host), C(provider_id), C(address), C(hostname) and C(machine_id).
+  description: The machine - C(inventory_host), C(provider_id), C(address), C(hostname), C(machine_id) and C(instance_data).
   returned: O(state=present) and success
   type: dict
 msg:

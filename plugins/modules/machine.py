@@ -107,7 +107,7 @@ name:
   returned: O(state=present), not in check mode
   type: str
 provisioned:
-  description: Whether its infrastructure was made already.
+  description: Whether its infrastructure was made already, and all instance data recorded that its configuration names.
   returned: O(state=present), not in check mode
   type: bool
 infrastructure_machine:

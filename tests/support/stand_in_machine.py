@@ -85,6 +85,7 @@ class World(Upgrades, Configurations, Fencing, Etcd):
                 self.violation(f"{name} was started while {running} had not ended")
             found = {"polls": 0, "kind": arguments["data"]["kind"], "startedAt": rfc3339()}
             found["version"] = arguments["data"]["kubeadmVersion"]
+            found.update({key: arguments["data"][key] for key in ("config", "preKubeadmCommands")})
             if found["kind"] == "init" and self.members:
                 self.violation(f"{name} was initialized although etcd has members")
             self.state["bootstraps"][name] = found

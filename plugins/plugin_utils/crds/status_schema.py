@@ -18,6 +18,7 @@ from typing import Any
 
 from ...module_utils.workload_api.trim import NODE_INFO
 from ..documents.schema import MapOf
+from ..objects.instance_data.machine_data import RECORDED
 
 _CONDITION = {
     "type": "string",
@@ -94,4 +95,5 @@ INFRASTRUCTURE_MACHINE: Mapping[str, Any] = {
     "initialization": {"provisioned": "boolean"},
     "addresses": _ADDRESSES,
     "failureDomain": "string",
+    "instanceData": dict.fromkeys(RECORDED, "string"),
 }

@@ -14,14 +14,16 @@ from __future__ import annotations
 import base64
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
 from ...module_utils.common import kubernetes_facts, settings
-from ...module_utils.common.violations import ManifestError, Violation, child, item
+from ...module_utils.common.violations import ManifestError, Report, Violation, child, item
 from ..kubeadm.configuration import render, yaml_documents
+from ..kubeadm.configuration import validate as kubeadm_rules
+from .instance_data import machine_data, rendering
 from .validate.control_plane import writable_cluster
-from .validate.kubeadm_config_spec import COMPONENT_CONFIGS, decode_content, machine_text
-from .validate.limits import ENCODINGS
+from .validate.kubeadm_config_spec import COMPONENT_CONFIGS, ENCODINGS, decode_content, validate_config
 
 # (name of a Secret, key in it) -> its decoded value
 SecretResolver = Callable[[str, str], bytes]
@@ -40,6 +42,18 @@ _PKI_FILES: Mapping[str, tuple[str, str]] = {
 _PUBLIC_MODE, _PRIVATE_MODE, _OWNER = "0640", "0600", "root:root"
 
 
+@dataclass(frozen=True)
+class MachineConfiguration:
+    """KubeadmConfigSpec of one machine, with its instance data filled in.
+
+    `files` and `users` have the contents and passwords that are in Secrets.
+    """
+
+    spec: dict[str, Any]
+    files: list[dict[str, Any]]
+    users: list[dict[str, Any]]
+
+
 def init_data(
     cluster: Mapping[str, Any],
     control_plane: Mapping[str, Any],
@@ -49,16 +63,18 @@ def init_data(
     certificates: Certificates,
     resolve_secret: SecretResolver,
     advertise_address: str | None = None,
+    infrastructure: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the bootstrap document of the first machine (`kubeadm init`).
 
     In: hub objects (the KubeadmConfig holds the KubeadmConfigSpec kept with the machine), endpoint {host, port}, PEM material by
-    purpose, a callable that reads a Secret's value, the machine's own address. Out: {kind, kubeadmVersion, config (YAML text),
+    purpose, a callable that reads a Secret's value, the machine's own address, its infrastructure machine. Out: {kind, kubeadmVersion, config (YAML text),
     kubeadmArgs, files, users, preKubeadmCommands, postKubeadmCommands}; files are {path, content (base64), owner, permissions, append}.
     The document holds private keys: it is a secret as a whole. Raises ManifestError, and whatever `resolve_secret` raises.
     """
     name, version = str(machine["metadata"]["name"]), _version(machine, control_plane)
-    spec = copy.deepcopy(dict(kubeadm_config["spec"]))
+    own = machine_configuration(kubeadm_config, machine, infrastructure, resolve_secret)
+    spec = own.spec
     init = spec.get("initConfiguration") or {}
     _node_registration(init, name)
     _local_endpoint(init.setdefault("localAPIEndpoint", {}), cluster, advertise_address)
@@ -66,12 +82,12 @@ def init_data(
         init["bootstrapTokens"] = [{"ttlSeconds": settings.BOOTSTRAP_TOKEN_SECONDS}]
     cluster_configuration = cluster_defaults(writable_cluster(spec, version), cluster, version, endpoint)
     rendered = render.init_documents(
-        machine_texts(init, name),
-        machine_texts(cluster_configuration, name),
+        init,
+        cluster_configuration,
         version,
-        component_configs=component_documents(machine_texts(spec, name)),
+        component_configs=component_documents(spec),
     )
-    return _data("init", INIT_CONFIG_PATH, rendered, spec, name, version, certificates, resolve_secret)
+    return _data("init", INIT_CONFIG_PATH, rendered, own, name, version, certificates)
 
 
 def join_data(
@@ -85,6 +101,7 @@ def join_data(
     token: str,
     ca_cert_hashes: Sequence[str],
     advertise_address: str | None = None,
+    infrastructure: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the bootstrap document of a joining machine (`kubeadm join --control-plane`).
 
@@ -94,13 +111,70 @@ def join_data(
     joinConfiguration.discovery sets wins over both.
     """
     name, version = str(machine["metadata"]["name"]), _version(machine, control_plane)
-    spec = copy.deepcopy(dict(kubeadm_config["spec"]))
-    join = spec.get("joinConfiguration") or {}
+    own = machine_configuration(kubeadm_config, machine, infrastructure, resolve_secret)
+    join = own.spec.get("joinConfiguration") or {}
     _node_registration(join, name)
     _local_endpoint(join.setdefault("controlPlane", {}).setdefault("localAPIEndpoint", {}), cluster, advertise_address)
     _discovery(join, token, ca_cert_hashes, endpoint)
-    rendered = render.join_documents(machine_texts(join, name), version)
-    return _data("join", JOIN_CONFIG_PATH, rendered, spec, name, version, certificates, resolve_secret)
+    rendered = render.join_documents(join, version)
+    return _data("join", JOIN_CONFIG_PATH, rendered, own, name, version, certificates)
+
+
+def machine_configuration(
+    kubeadm_config: Mapping[str, Any],
+    machine: Mapping[str, Any],
+    infrastructure: Mapping[str, Any] | None,
+    resolve_secret: SecretResolver,
+) -> MachineConfiguration:
+    """Return a machine's KubeadmConfigSpec with its instance data filled in.
+
+    Contents and passwords from Secrets are rendered like those in the manifest: Cluster API, too, puts them into the user data that
+    cloud-init renders. Raises ManifestError with everything that this machine's data does not fill in, and whatever
+    `resolve_secret` raises.
+    """
+    metadata = machine["metadata"]
+    title = "/".join(str(metadata[key]) for key in ("namespace", "name") if metadata.get(key))
+    report = Report(f"KubeadmConfig {title}")
+    own_data = _OwnData(machine_data.machine_values(machine, infrastructure), infrastructure or {}, report)
+    written = kubeadm_config["spec"]
+    rest = {key: value for key, value in written.items() if key not in ("files", "users")}
+    spec = copy.deepcopy(own_data.value(rest, "spec"))
+    files = _own_files(written, own_data, resolve_secret)
+    users = [
+        _user(user, item("spec.users", index), own_data, resolve_secret)
+        for index, user in enumerate(written.get("users") or [])
+    ]
+    if rendering.has_templates(written) and not report.violations:
+        # The texts are new ones, and a provider's values are others' data.
+        filled_in = own_data.value(written, "spec")
+        rendering.validate_node_names(filled_in, "spec", report)
+        kubeadm_rules.validate(filled_in, "spec", None, report)
+        validate_config(filled_in, "spec", report)
+    if report.violations:
+        raise ManifestError(report.violations)
+    return MachineConfiguration(spec, files, users)
+
+
+@dataclass(frozen=True)
+class _OwnData:
+    """Instance data of one machine, and the report of what is missing."""
+
+    values: machine_data.Values
+    owner: Mapping[str, Any]
+    report: Report
+
+    def value(self, value: Any, path: str) -> Any:
+        """Return a value with its texts rendered."""
+        return rendering.rendered(value, self.values, self.owner, path, self.report)
+
+    def secret(self, content: bytes, path: str, source: Mapping[str, Any]) -> bytes:
+        """Return a Secret's value rendered, or unchanged where it is no text."""
+        where = f"{path} (Secret {source['name']}, key {source['key']})"
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            return content
+        return rendering.render(text, self.values, self.owner, where, self.report, hidden=True).encode()
 
 
 def config_spec(control_plane: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -179,20 +253,6 @@ def host_port(endpoint: Mapping[str, Any]) -> str:
     return f"[{host}]:{endpoint['port']}" if ":" in host else f"{host}:{endpoint['port']}"
 
 
-def machine_texts(value: Any, machine: str) -> Any:
-    """Return `value` with the machine's name substituted in every text.
-
-    See objects/validate_config.machine_text; nothing else is substituted.
-    """
-    if isinstance(value, str):
-        return machine_text(value, machine)
-    if isinstance(value, list):
-        return [machine_texts(entry, machine) for entry in value]
-    if isinstance(value, dict):
-        return {key: machine_texts(entry, machine) for key, entry in value.items()}
-    return value
-
-
 def _version(machine: Mapping[str, Any], control_plane: Mapping[str, Any]) -> str:
     return str((machine.get("spec") or {}).get("version") or control_plane["spec"]["version"])
 
@@ -225,16 +285,16 @@ def _data(
     kind: str,
     path: str,
     rendered: render.Rendered,
-    spec: Mapping[str, Any],
+    own: MachineConfiguration,
     machine: str,
     version: str,
     certificates: Certificates,
-    resolve_secret: SecretResolver,
 ) -> dict[str, Any]:
+    spec = own.spec
     arguments = [kind, "--config", path, *rendered.flags]
     if spec.get("verbosity") is not None:
         arguments.append(f"--v={spec['verbosity']}")
-    files = [*_own_files(spec, machine, resolve_secret), *certificate_files(spec, certificates)]
+    files = [*own.files, *certificate_files(spec, certificates)]
     seen = {path}
     for file in files:
         if file["path"] in seen:
@@ -248,10 +308,10 @@ def _data(
         "config": yaml_documents.documents_text(rendered.documents),
         "kubeadmArgs": arguments,
         "files": files,
-        "users": [_user(user, machine, resolve_secret) for user in spec.get("users") or []],
+        "users": own.users,
         "images": image_facts(spec, kind),
-        "preKubeadmCommands": machine_texts(list(spec.get("preKubeadmCommands") or []), machine),
-        "postKubeadmCommands": machine_texts(list(spec.get("postKubeadmCommands") or []), machine),
+        "preKubeadmCommands": list(spec.get("preKubeadmCommands") or []),
+        "postKubeadmCommands": list(spec.get("postKubeadmCommands") or []),
     }
 
 
@@ -286,9 +346,11 @@ def _file(path: str, content: bytes, owner: str, permissions: str, append: bool 
     }
 
 
-def _own_files(spec: Mapping[str, Any], machine: str, resolve_secret: SecretResolver) -> list[dict[str, Any]]:
+def _own_files(spec: Mapping[str, Any], own_data: _OwnData, resolve_secret: SecretResolver) -> list[dict[str, Any]]:
     result = []
-    for index, file in enumerate(spec.get("files") or []):
+    for index, written in enumerate(spec.get("files") or []):
+        where = item("spec.files", index)
+        file = own_data.value(written, where)
         source = (file.get("contentFrom") or {}).get("secret")
         content = resolve_secret(source["name"], source["key"]) if source else (file.get("content") or "").encode()
         encoding = file.get("encoding") or ""
@@ -296,29 +358,21 @@ def _own_files(spec: Mapping[str, Any], machine: str, resolve_secret: SecretReso
             try:
                 content = decode_content(content, encoding)
             except ValueError as error:
-                where = child(item("spec.files", index), "contentFrom" if source else "content")
                 fix = f"Encode it as {encoding}, or correct encoding."
-                raise ManifestError([Violation(f"KubeadmConfig {machine}", where, None, str(error), fix)]) from None
-        else:
-            content = _machine_bytes(content, machine)
-        path = machine_text(file["path"], machine)
+                own_data.report.add(child(where, "contentFrom" if source else "content"), None, str(error), fix)
+        elif source:
+            content = own_data.secret(content, child(where, "contentFrom"), source)
         owner, permissions = file.get("owner") or _OWNER, file.get("permissions") or "0644"
-        result.append(_file(path, content, owner, permissions, bool(file.get("append"))))
+        result.append(_file(file["path"], content, owner, permissions, bool(file.get("append"))))
     return result
 
 
-def _machine_bytes(content: bytes, machine: str) -> bytes:
-    try:
-        return machine_text(content.decode(), machine).encode()
-    except UnicodeDecodeError:
-        return content
-
-
-def _user(user: Mapping[str, Any], machine: str, resolve_secret: SecretResolver) -> dict[str, Any]:
-    result: dict[str, Any] = machine_texts({key: value for key, value in user.items() if key != "passwdFrom"}, machine)
-    source = (user.get("passwdFrom") or {}).get("secret")
+def _user(user: Mapping[str, Any], path: str, own_data: _OwnData, resolve_secret: SecretResolver) -> dict[str, Any]:
+    result: dict[str, Any] = own_data.value(dict(user), path)
+    source = (result.pop("passwdFrom", None) or {}).get("secret")
     if source:
-        result["passwd"] = resolve_secret(source["name"], source["key"]).decode().strip()
+        password = resolve_secret(source["name"], source["key"])
+        result["passwd"] = own_data.secret(password, child(path, "passwdFrom"), source).decode().strip()
     return result
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ...module_utils.common import kubernetes_facts
 from .bootstrap_data import host_port
+from .instance_data import rendering
 
 ARGUMENT_LISTS = ("extraArgs", "kubeletExtraArgs")
 
@@ -78,7 +79,9 @@ def canonical(value: Any, key: str = "") -> Any:
             return value if key == "taints" else ABSENT
         entries = [_entry(entry) for entry in value]
         return sort_arguments(entries) if key in ARGUMENT_LISTS else entries
-    return ABSENT if value == "" else value
+    if isinstance(value, str):
+        return rendering.canonical(value) or ABSENT
+    return value
 
 
 def _entry(value: Any) -> Any:
@@ -108,7 +111,11 @@ def same(first: Any, second: Any, key: str = "") -> bool:
 def keep_equivalent(stored: Any, desired: Any, key: str = "") -> Any:
     """Return `desired` with its equivalent parts written as in `stored`."""
     if same(stored, desired, key):
-        return stored if stored is ABSENT else copy.deepcopy(stored)
+        if stored is ABSENT or rendering.is_rendered(stored):
+            return stored if stored is ABSENT else copy.deepcopy(stored)
+        # Earlier releases handed texts with braces to the machine as they were: now they are written as templates, with the same meaning.
+        if isinstance(stored, str):
+            return desired
     if isinstance(stored, dict) and isinstance(desired, dict) and key not in EXACT:
         names = [*desired, *(name for name in stored if name not in desired)]
         found = {name: keep_equivalent(stored.get(name, ABSENT), desired.get(name, ABSENT), name) for name in names}

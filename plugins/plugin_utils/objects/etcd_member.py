@@ -17,7 +17,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...module_utils.common import kubernetes_facts
-from .bootstrap_data import machine_texts
+from ...module_utils.common.violations import ManifestError, Report
+from .instance_data import rendering
+from .instance_data.machine_data import Values
 
 PEER_PORT = 2380
 # kubeadm applies patches in the order of their names, and the last of two flags counts: after the user's own.
@@ -25,18 +27,21 @@ PATCHES_DIRECTORY = "/run/kubeadm/patches"
 PATCH = "etcd9initialcluster+json.json"
 
 
-def node_name(kubeadm_config: Mapping[str, Any], machine: str) -> str:
-    """Return the name of a joining machine's Node and member."""
-    registration = _join(kubeadm_config, machine).get("nodeRegistration") or {}
-    return str(registration.get("name") or machine).strip().lower()
+def node_name(kubeadm_config: Mapping[str, Any], values: Values) -> str:
+    """Return the name of a joining machine's Node and member.
+
+    `values` is the machine's instance data.
+    """
+    registration = _join(kubeadm_config, values).get("nodeRegistration") or {}
+    return str(registration.get("name") or values["hostname"]).strip().lower()
 
 
-def peer_url(kubeadm_config: Mapping[str, Any], machine: str, address: str) -> str:
+def peer_url(kubeadm_config: Mapping[str, Any], values: Values, address: str) -> str:
     """Return the peer URL that kubeadm looks for.
 
     "" where its address is not known beforehand. `address` is the machine's own, for a configuration without advertiseAddress.
     """
-    local = (_join(kubeadm_config, machine).get("controlPlane") or {}).get("localAPIEndpoint") or {}
+    local = (_join(kubeadm_config, values).get("controlPlane") or {}).get("localAPIEndpoint") or {}
     try:
         found = ipaddress.ip_address(str(local.get("advertiseAddress") or address))
     except ValueError:
@@ -72,6 +77,10 @@ def with_member_named(data: Mapping[str, Any], name: str, members: Sequence[tupl
     return {**data, "kubeadmArgs": arguments, "files": [*data["files"], file]}
 
 
-def _join(kubeadm_config: Mapping[str, Any], machine: str) -> dict[str, Any]:
-    found: dict[str, Any] = machine_texts((kubeadm_config.get("spec") or {}).get("joinConfiguration") or {}, machine)
+def _join(kubeadm_config: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    written = (kubeadm_config.get("spec") or {}).get("joinConfiguration") or {}
+    report = Report(f"KubeadmConfig {values['hostname']}")
+    found: dict[str, Any] = rendering.rendered(written, values, {}, "spec.joinConfiguration", report)
+    if report.violations:
+        raise ManifestError(report.violations)
     return found

@@ -20,6 +20,7 @@ from ..calls.machine_connection import ANOTHER_NAME, CLUSTER_OF_THAT_NAME, Answe
 from ..documents.names import is_label_value
 from ..objects import kinds
 from ..objects.bootstrap_data import image_facts
+from ..objects.instance_data import machine_data
 from ..objects.validate.control_plane import managed_etcd
 from ..objects.validate.inventory import variable_problem
 from ..records.cluster_objects import ClusterObjects
@@ -159,6 +160,15 @@ def address_of(spec: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) ->
         return str(ipaddress.ip_address(address)), ""
     except ValueError:
         return "", f"its variable {name} is {'no IP address' if address else 'not set'}"
+
+
+def instance_data_of(variables: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """Return the instance data that a host's variables give, "" for what they don't.
+
+    Args:
+        variables: the host's, templated.
+    """
+    return {key: _text(variables.get(name)) for key, name in machine_data.VARIABLES.items()}
 
 
 def _not_selected(selector: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> str:

@@ -17,6 +17,7 @@ from ...documents import names
 from ...kubeadm.configuration import render
 from ...kubeadm.configuration import validate as kubeadm_rules
 from .. import kinds
+from ..instance_data import rendering
 from ..user_annotations import validate_annotations
 from .kubeadm_config_spec import validate_config
 from .machine_taints import validate_machine_taints
@@ -64,8 +65,10 @@ def validate_control_plane(control_plane: Mapping[str, Any], cluster: str | None
     _certificates(config.get("clusterConfiguration") or {}, spec, version, report)
     _timeouts(config, report)
     _kubernetes_version(config, spec, report)
-    kubeadm_rules.validate(config, _CONFIG, version, report)
-    validate_config(config, _CONFIG, report)
+    rendering.validate(config, _CONFIG, report)
+    filled_in = rendering.sample(config)
+    kubeadm_rules.validate(filled_in, _CONFIG, version, report)
+    validate_config(filled_in, _CONFIG, report)
     if version is not None:
         _writable(config, str(version), report)
 

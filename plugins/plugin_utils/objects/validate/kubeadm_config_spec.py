@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rules of a KubeadmConfigSpec's own fields: files, users, commands and names.
 
-They are the fields beside kubeadm's parts; names are text that becomes the machine's name.
+They are the fields beside kubeadm's parts.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import base64
 import binascii
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common.violations import Report, child, item
-from ...documents.names import is_dns_subdomain
 from .limits import ENCODINGS
 
 LARGEST_FILE = 10 * 1024 * 1024
@@ -25,24 +24,11 @@ COMPONENT_CONFIGS: Mapping[str, tuple[str, str]] = {
     "kubeProxyConfiguration": ("kubeproxy.config.k8s.io/v1alpha1", "KubeProxyConfiguration"),
 }
 
-# The instance data of cloud-init that Cluster API's examples use; they become the machine's name, nothing else is substituted.
-MACHINE_NAME_TEXT = re.compile(
-    r"\{\{-?\s*(?:ds\.meta_data\.local_hostname|ds\.meta_data\.hostname|v1\.local_hostname)\s*-?\}\}"
-)
-_INSTANCE_DATA = re.compile(r"\{\{-?\s*(?:ds|v1)\.[^{}]*\}\}")
 _PERMISSIONS = re.compile(r"0?[0-7]{3,4}")
 # What useradd creates with --badname at most: no name of digits alone, which is read as an id, and nothing that could be an option,
 # a path or a separator in the user database, the sudo rules or an owner.
 _USER = re.compile(r"(?![0-9]+(?:[:]|$))[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}[A-Za-z0-9_.$-]?")
 _OWNER = re.compile(rf"{_USER.pattern}(:{_USER.pattern})?|[0-9]{{1,9}}(:[0-9]{{1,9}})?")
-
-
-def machine_text(text: str, machine: str) -> str:
-    """Return `text` with cloud-init's host name references replaced.
-
-    They become the machine's name.
-    """
-    return MACHINE_NAME_TEXT.sub(lambda _match: machine, text)
 
 
 def decode_content(content: bytes, encoding: str) -> bytes:
@@ -71,7 +57,7 @@ def decode_content(content: bytes, encoding: str) -> bytes:
 def validate_config(config: Mapping[str, Any], path: str, report: Report) -> None:
     """Check the own fields of a hub KubeadmConfigSpec at `path`.
 
-    They are format, files, users, commands, component configurations and node names.
+    They are format, files, users, commands and component configurations. Their templates are filled in.
     """
     if config.get("format") == "ignition":
         rule = "ignition is not supported, machines are set up over Ansible's connection"
@@ -87,14 +73,6 @@ def validate_config(config: Mapping[str, Any], path: str, report: Report) -> Non
                 report.add(item(child(path, field), index), None, "the command is empty", "Remove it.")
     for field, (api_version, kind) in COMPONENT_CONFIGS.items():
         _component_config(config.get(field), child(path, field), api_version, kind, report)
-    for part in ("initConfiguration", "joinConfiguration"):
-        name = ((config.get(part) or {}).get("nodeRegistration") or {}).get("name")
-        if name is not None:
-            _node_name(name, child(path, part, "nodeRegistration", "name"), report)
-    for where, text in _texts(config, path):
-        for unknown in _INSTANCE_DATA.findall(MACHINE_NAME_TEXT.sub("", text)):
-            fix = "Use {{ ds.meta_data.local_hostname }}, which becomes the machine's name, or find the value out in a command."
-            report.add(where, None, f"{unknown!r} is instance data of cloud-init, which does not run here", fix)
 
 
 def _files(config: Mapping[str, Any], path: str, report: Report) -> None:
@@ -197,32 +175,3 @@ def _component_config(config: Any, path: str, api_version: str, kind: str, repor
                 f"this document is a {kind} of {api_version}",
                 f"Write {expected}, or leave it out.",
             )
-
-
-def _node_name(name: str, path: str, report: Report) -> None:
-    rendered = machine_text(name, "machine")
-    if rendered == name:
-        rule = "a fixed node name would be the same on every machine, and a replacement could not join"
-        report.add(
-            path, name, rule, "Leave it out (the machine's name is taken), or use '{{ ds.meta_data.local_hostname }}'."
-        )
-    elif not is_dns_subdomain(rendered):
-        fix = "Use lower case letters, digits, '-' and '.', and only {{ ds.meta_data.local_hostname }}."
-        report.add(path, name, "this does not become an RFC 1123 name", fix)
-
-
-def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield (path, text) where the machine's name is substituted.
-
-    Encoded contents are opaque.
-    """
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, list):
-        for index, entry in enumerate(value):
-            yield from _texts(entry, item(path, index))
-    elif isinstance(value, dict):
-        encoded = value.get("encoding") in ENCODINGS
-        for key, entry in value.items():
-            if not (encoded and key == "content"):
-                yield from _texts(entry, child(path, key))

@@ -202,7 +202,12 @@ def test_external_etcd_gets_its_client_certificate() -> None:
 def test_files_users_and_commands() -> None:
     config = {
         "files": [
-            {"path": "/a", "content": "{{ ds.meta_data.hostname }} {{ other }}", "permissions": "0600", "append": True},
+            {
+                "path": "/a",
+                "content": "{{ ds.meta_data.hostname }} {{ '{{' }} other }}",
+                "permissions": "0600",
+                "append": True,
+            },
             {"path": "/b", "content": base64.b64encode(b"{{ v1.local_hostname }}").decode(), "encoding": "base64"},
             {"path": "/c", "contentFrom": {"secret": {"name": "s", "key": "k"}}, "owner": "etcd:etcd"},
             {"path": "/d", "contentFrom": {"secret": {"name": "s", "key": "gz"}}, "encoding": "gzip"},
@@ -212,7 +217,7 @@ def test_files_users_and_commands() -> None:
             {"name": "u", "passwdFrom": {"secret": {"name": "s", "key": "p"}}, "gecos": "{{ v1.local_hostname }}"}
         ],
         "preKubeadmCommands": ["echo {{ ds.meta_data.local_hostname }}"],
-        "postKubeadmCommands": ["echo '{{ mine }}'"],
+        "postKubeadmCommands": ["echo '{% raw %}{{ mine }}{% endraw %}'"],
     }
     for data, _documents in (init(config), join(config)):
         found = contents(data)

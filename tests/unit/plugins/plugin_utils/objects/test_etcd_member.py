@@ -17,6 +17,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.etcd
     with_member_named,
 )
 
+# Its instance data.
+MACHINE = {"hostname": "m2"}
 MEMBERS = [("m1", "https://192.0.2.1:2380"), ("", "https://192.0.2.2:2380")]
 CLUSTER = "m1=https://192.0.2.1:2380,m2=https://192.0.2.2:2380"
 
@@ -47,13 +49,13 @@ def data(version: str, *flags: str) -> dict[str, Any]:
 def test_the_peer_url_is_that_of_the_advertise_address(given: str, own: str, url: str) -> None:
     """Written as Go writes an address; "" where kubeadm would choose another one on the machine."""
     found = config(controlPlane={"localAPIEndpoint": {"advertiseAddress": given}})
-    assert peer_url(found, "m2", own) == url
+    assert peer_url(found, MACHINE, own) == url
 
 
 def test_the_member_is_named_as_the_node() -> None:
-    assert node_name(config(), "m2") == "m2"
+    assert node_name(config(), MACHINE) == "m2"
     named = config(nodeRegistration={"name": " CP-{{ ds.meta_data.local_hostname }} "})
-    assert node_name(named, "m2") == "cp-m2"
+    assert node_name(named, MACHINE) == "cp-m2"
 
 
 @pytest.mark.parametrize(

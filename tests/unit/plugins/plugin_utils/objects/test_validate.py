@@ -151,7 +151,7 @@ CLUSTER_CONFIGURATION: list[tuple[dict[str, Any], str]] = [
 ]
 NODE = [
     ({"nodeRegistration.name": "fixed"}, "nodeRegistration.name"),
-    ({"nodeRegistration.name": "{{ ds.meta_data.instance_id }}"}, "nodeRegistration.name"),
+    ({"nodeRegistration.name": "{{ ds.meta_data.region }}"}, "nodeRegistration.name"),
     ({"nodeRegistration.name": "A{{ ds.meta_data.local_hostname }}"}, "nodeRegistration.name"),
     ({"nodeRegistration.criSocket": "run/x.sock"}, "nodeRegistration.criSocket"),
     ({"nodeRegistration.ignorePreflightErrors": ["Swap", "All"]}, "nodeRegistration.ignorePreflightErrors[1]"),
@@ -181,7 +181,7 @@ BESIDE = [
     ({"files": [{**ONE_FILE, "contentFrom": {"secret": {"name": "a", "key": "b"}}}]}, "files[0].contentFrom"),
     ({"files": [{"path": "/a", "contentFrom": {"secret": {"name": "a"}}}]}, "files[0].contentFrom.secret.key"),
     ({"files": [{**ONE_FILE, "mode": "0644"}]}, "files[0].mode"),
-    ({"files": [{**ONE_FILE, "content": "{{ ds.meta_data.region }}"}]}, "files[0].content"),
+    ({"files": [{**ONE_FILE, "content": "{{ ds.meta_data.mine }}"}]}, "files[0].content"),
     *(
         ({"users": [{"name": name}]}, "users[0].name")
         for name in ("", "1", "0123", "-a", ".a", "a b", "a:b", "a/b", "ä", "a" * 33)
@@ -323,13 +323,13 @@ ACCEPTED: list[dict[str, Any]] = [
     {f"{CONFIG}.clusterConfiguration.encryptionAlgorithm": "RSA-2048"},
     {"spec.version": "v1.31.0", f"{CONFIG}.clusterConfiguration.encryptionAlgorithm": "RSA-4096"},
     {f"{CONFIG}.kubeletConfiguration": {"cgroupDriver": "cgroupfs"}},
-    {f"{CONFIG}.files": [{"path": "/a", "content": "{{ mine }}", "owner": "root:root", "permissions": "0644"}]},
+    {f"{CONFIG}.files": [{"path": "/a", "content": "{{ region }}", "owner": "root:root", "permissions": "0644"}]},
     {
         f"{CONFIG}.files": [
             {
                 "path": "/a",
                 "encoding": "gzip+base64",
-                "content": base64.b64encode(gzip.compress(b"{{ ds.meta_data.region }}")).decode(),
+                "content": base64.b64encode(gzip.compress(b"{{ mine }}")).decode(),
             }
         ]
     },

@@ -1,0 +1,67 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A manifest with references to instance data, on stand-ins for a cloud and its machines: what the machines are started with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from acme_workspace import AcmeWorkspace
+
+NAME = "prod"
+FLAGS = [{"name": "provider-id", "value": 'acme:///{{ ds["id"] }}'}, {"name": "node-labels", "value": "r={{ region }}"}]
+REGISTRATION = {"nodeRegistration": {"name": "{{ local_hostname }}", "kubeletExtraArgs": FLAGS}}
+KUBEADM = {
+    "initConfiguration": REGISTRATION,
+    "joinConfiguration": REGISTRATION,
+    "preKubeadmCommands": ["echo {% raw %}{{.State}}{% endraw %} {{ ds.meta_data.local_ipv4 }}"],
+}
+
+
+@pytest.fixture
+def workspace(one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
+    """A cluster of one machine."""
+    copied = one_machine.copied(tmp_path / "workspace")
+    for name, value in copied.machines_answer().items():
+        monkeypatch.setenv(name, value)
+    return copied
+
+
+def test_a_machine_has_the_values_of_its_provider(workspace: AcmeWorkspace) -> None:
+    """What the provider doesn't tell keeps kubeadm from being started; once it does, the same machine is."""
+    [first] = workspace.objects("Machine")
+    workspace.manifest(NAME, replicas=1, kubeadm=KUBEADM)
+    refused = workspace.playbook("reconcile").failed().text
+    [waiting] = {each["metadata"]["name"] for each in workspace.objects("Machine")} - {first["metadata"]["name"]}
+    assert f"kubeadm was not started on machine {waiting}, and nothing was changed there" in refused
+    assert "spec.joinConfiguration.nodeRegistration.kubeletExtraArgs[1].value" in refused
+    assert "status.instanceData.region" in refused and f"provider of AcmeMachine {waiting}" in refused
+    world = workspace.world()
+    assert waiting not in world["bootstraps"] and len(world["members"]) == 1
+    assert not any("bootstrap_token" in each for each in world["calls"]), "no token for a join that can't be"
+
+    cloud = workspace.cloud()
+    cloud["machines"][waiting]["region"] = "eu-1"
+    (workspace.folder / "cloud" / "cloud.json").write_text(json.dumps(cloud))
+    workspace.playbook("reconcile").succeeded()
+    world = workspace.world()
+    assert [each["metadata"]["name"] for each in workspace.objects("Machine")] == [waiting]
+    assert world["violations"] == []
+    machine = cloud["machines"][waiting]
+    found = world["bootstraps"][waiting]
+    registration = yaml.safe_load(found["config"])["nodeRegistration"]
+    flags = {"provider-id": f"acme:///{machine['id']}", "node-labels": "r=eu-1"}
+    assert registration == {"name": waiting, "kubeletExtraArgs": flags}
+    assert found["preKubeadmCommands"] == [f"echo {{{{.State}}}} {machine['address']}"]
+
+    # Another spelling is nothing to do.
+    respelled = json.loads(
+        json.dumps(KUBEADM).replace("{{ region }}", "{{v1.region}}").replace("local_hostname", "v1.local_hostname")
+    )
+    workspace.manifest(NAME, replicas=1, kubeadm=respelled)
+    again = workspace.playbook("reconcile").succeeded()
+    assert [each["metadata"]["name"] for each in workspace.objects("Machine")] == [waiting], again.text
