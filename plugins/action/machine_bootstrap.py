@@ -18,8 +18,9 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, MachineCaller
 from ..plugin_utils.move import export
 from ..plugin_utils.objects import advice, etcd_member
-from ..plugin_utils.objects.bootstrap_data import init_data, join_data, machine_configuration
+from ..plugin_utils.objects.bootstrap_data import init_data, join_data
 from ..plugin_utils.objects.instance_data import machine_data
+from ..plugin_utils.objects.instance_data.machine_configuration import machine_configuration
 from ..plugin_utils.observe import external_etcd_preflight
 from ..plugin_utils.pki.certificates import ca_cert_hash
 from ..plugin_utils.pki.secrets import read_certificates

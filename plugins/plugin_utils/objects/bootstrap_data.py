@@ -11,22 +11,23 @@ Sources: docs/reference/cluster_api.md, "Creating a machine" (split into init an
 
 from __future__ import annotations
 
-import base64
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 from ...module_utils.common import kubernetes_facts, settings
-from ...module_utils.common.violations import ManifestError, Report, Violation, child, item
+from ...module_utils.common.violations import ManifestError, Violation
 from ..kubeadm.configuration import render, yaml_documents
-from ..kubeadm.configuration import validate as kubeadm_rules
-from .instance_data import machine_data, rendering
+from .instance_data.machine_configuration import (
+    OWNER,
+    MachineConfiguration,
+    SecretResolver,
+    file_entry,
+    machine_configuration,
+)
 from .validate.control_plane import writable_cluster
-from .validate.kubeadm_config_spec import COMPONENT_CONFIGS, ENCODINGS, decode_content, validate_config
+from .validate.kubeadm_config_spec import COMPONENT_CONFIGS
 
-# (name of a Secret, key in it) -> its decoded value
-SecretResolver = Callable[[str, str], bytes]
 # purpose (ca, etcd, proxy, sa, apiserver-etcd-client) -> {"crt": PEM, "key": PEM or None}
 Certificates = Mapping[str, Mapping[str, Optional[str]]]
 
@@ -39,19 +40,7 @@ _PKI_FILES: Mapping[str, tuple[str, str]] = {
     "proxy": ("front-proxy-ca.crt", "front-proxy-ca.key"),
     "sa": ("sa.pub", "sa.key"),
 }
-_PUBLIC_MODE, _PRIVATE_MODE, _OWNER = "0640", "0600", "root:root"
-
-
-@dataclass(frozen=True)
-class MachineConfiguration:
-    """KubeadmConfigSpec of one machine, with its instance data filled in.
-
-    `files` and `users` have the contents and passwords that are in Secrets.
-    """
-
-    spec: dict[str, Any]
-    files: list[dict[str, Any]]
-    users: list[dict[str, Any]]
+_PUBLIC_MODE, _PRIVATE_MODE = "0640", "0600"
 
 
 def init_data(
@@ -118,63 +107,6 @@ def join_data(
     _discovery(join, token, ca_cert_hashes, endpoint)
     rendered = render.join_documents(join, version)
     return _data("join", JOIN_CONFIG_PATH, rendered, own, name, version, certificates)
-
-
-def machine_configuration(
-    kubeadm_config: Mapping[str, Any],
-    machine: Mapping[str, Any],
-    infrastructure: Mapping[str, Any] | None,
-    resolve_secret: SecretResolver,
-) -> MachineConfiguration:
-    """Return a machine's KubeadmConfigSpec with its instance data filled in.
-
-    Contents and passwords from Secrets are rendered like those in the manifest: Cluster API, too, puts them into the user data that
-    cloud-init renders. Raises ManifestError with everything that this machine's data does not fill in, and whatever
-    `resolve_secret` raises.
-    """
-    metadata = machine["metadata"]
-    title = "/".join(str(metadata[key]) for key in ("namespace", "name") if metadata.get(key))
-    report = Report(f"KubeadmConfig {title}")
-    own_data = _OwnData(machine_data.machine_values(machine, infrastructure), infrastructure or {}, report)
-    written = kubeadm_config["spec"]
-    rest = {key: value for key, value in written.items() if key not in ("files", "users")}
-    spec = copy.deepcopy(own_data.value(rest, "spec"))
-    files = _own_files(written, own_data, resolve_secret)
-    users = [
-        _user(user, item("spec.users", index), own_data, resolve_secret)
-        for index, user in enumerate(written.get("users") or [])
-    ]
-    if rendering.has_templates(written) and not report.violations:
-        # The texts are new ones, and a provider's values are others' data.
-        filled_in = own_data.value(written, "spec")
-        rendering.validate_node_names(filled_in, "spec", report)
-        kubeadm_rules.validate(filled_in, "spec", None, report)
-        validate_config(filled_in, "spec", report)
-    if report.violations:
-        raise ManifestError(report.violations)
-    return MachineConfiguration(spec, files, users)
-
-
-@dataclass(frozen=True)
-class _OwnData:
-    """Instance data of one machine, and the report of what is missing."""
-
-    values: machine_data.Values
-    owner: Mapping[str, Any]
-    report: Report
-
-    def value(self, value: Any, path: str) -> Any:
-        """Return a value with its texts rendered."""
-        return rendering.rendered(value, self.values, self.owner, path, self.report)
-
-    def secret(self, content: bytes, path: str, source: Mapping[str, Any]) -> bytes:
-        """Return a Secret's value rendered, or unchanged where it is no text."""
-        where = f"{path} (Secret {source['name']}, key {source['key']})"
-        try:
-            text = content.decode()
-        except UnicodeDecodeError:
-            return content
-        return rendering.render(text, self.values, self.owner, where, self.report, hidden=True).encode()
 
 
 def config_spec(control_plane: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -336,46 +268,6 @@ def image_facts(spec: Mapping[str, Any], kind: str) -> dict[str, Any]:
     }
 
 
-def _file(path: str, content: bytes, owner: str, permissions: str, append: bool = False) -> dict[str, Any]:
-    return {
-        "path": path,
-        "content": base64.b64encode(content).decode(),
-        "owner": owner,
-        "permissions": permissions,
-        "append": append,
-    }
-
-
-def _own_files(spec: Mapping[str, Any], own_data: _OwnData, resolve_secret: SecretResolver) -> list[dict[str, Any]]:
-    result = []
-    for index, written in enumerate(spec.get("files") or []):
-        where = item("spec.files", index)
-        file = own_data.value(written, where)
-        source = (file.get("contentFrom") or {}).get("secret")
-        content = resolve_secret(source["name"], source["key"]) if source else (file.get("content") or "").encode()
-        encoding = file.get("encoding") or ""
-        if encoding in ENCODINGS:
-            try:
-                content = decode_content(content, encoding)
-            except ValueError as error:
-                fix = f"Encode it as {encoding}, or correct encoding."
-                own_data.report.add(child(where, "contentFrom" if source else "content"), None, str(error), fix)
-        elif source:
-            content = own_data.secret(content, child(where, "contentFrom"), source)
-        owner, permissions = file.get("owner") or _OWNER, file.get("permissions") or "0644"
-        result.append(_file(file["path"], content, owner, permissions, bool(file.get("append"))))
-    return result
-
-
-def _user(user: Mapping[str, Any], path: str, own_data: _OwnData, resolve_secret: SecretResolver) -> dict[str, Any]:
-    result: dict[str, Any] = own_data.value(dict(user), path)
-    source = (result.pop("passwdFrom", None) or {}).get("secret")
-    if source:
-        password = resolve_secret(source["name"], source["key"])
-        result["passwd"] = own_data.secret(password, child(path, "passwdFrom"), source).decode().strip()
-    return result
-
-
 def certificate_files(spec: Mapping[str, Any], certificates: Certificates) -> list[dict[str, Any]]:
     """Return key material as kubeadm's files under certificatesDir.
 
@@ -400,5 +292,5 @@ def certificate_files(spec: Mapping[str, Any], certificates: Certificates) -> li
             (key_path, material.get("key"), _PRIVATE_MODE),
         ):
             if path and pem:
-                result.append(_file(path, pem.encode(), _OWNER, mode))
+                result.append(file_entry(path, pem.encode(), OWNER, mode))
     return result

@@ -163,7 +163,9 @@ def address_of(spec: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) ->
 
 
 def instance_data_of(variables: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """Return the instance data that a host's variables give, "" for what they don't.
+    """Return the instance data in a host's variables.
+
+    "" for what they don't have.
 
     Args:
         variables: the host's, templated.

@@ -82,7 +82,7 @@ BY_NAME: Mapping[str, str] = {name: key for key, known in KNOWN.items() for name
 
 
 def value_problem(value: Any) -> str:
-    """Return what is wrong with a value of a provider, "" where nothing is."""
+    """Return the fault of a provider's value, "" where none is."""
     if not isinstance(value, str):
         return "it is not text"
     if len(value) > LONGEST_VALUE:
@@ -93,7 +93,7 @@ def value_problem(value: Any) -> str:
 
 
 def record_problems(instance_data: Any) -> list[str]:
-    """Return what is wrong with ``status.instanceData`` as a provider records it."""
+    """Return the problems with ``status.instanceData`` as recorded."""
     if not isinstance(instance_data, Mapping):
         return ["it is no mapping"]
     found = [f"{str(name)[:40]!r} is none of {', '.join(RECORDED)}" for name in instance_data if name not in RECORDED]

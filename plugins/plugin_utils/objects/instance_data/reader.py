@@ -34,7 +34,7 @@ RAW_HINT = "Text for another program goes between {% raw %} and {% endraw %}"
 
 @dataclass(frozen=True)
 class Split:
-    """Operation on a value: the part with an index, split at a separator."""
+    """Operation on a value: one part between separators, by its index."""
 
     separator: str
     index: int

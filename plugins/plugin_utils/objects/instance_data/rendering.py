@@ -34,7 +34,7 @@ _SHARED = re.compile(
 
 
 def canonical(text: str) -> str:
-    """Return a text in one spelling for all templates that mean the same.
+    """Return a template in one spelling for each meaning.
 
     A text that is no template was once handed to the machine unchanged: it means itself.
     """
@@ -79,7 +79,7 @@ def lacks(config: Object, values: Values) -> bool:
 
 
 def is_rendered(value: Any) -> bool:
-    """Return whether all texts of a value can be rendered, given the machine's data."""
+    """Return whether all texts of a value are templates or plain."""
     return all(not has_tags(text) or not _problems(read(text)) for _path, text in texts(value, ""))
 
 
@@ -110,7 +110,7 @@ def texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def validate(config: Object, path: str, report: Report) -> None:
-    """Refuse every template in a KubeadmConfigSpec at `path` that no machine's data fills in."""
+    """Refuse templates in a KubeadmConfigSpec that no machine's data fills in."""
     for where, text in texts(config, path):
         if not has_tags(text):
             continue
@@ -175,7 +175,7 @@ def rendered(value: Any, values: Values, owner: Object, path: str, report: Repor
 
 
 def _mapped(value: Any, path: str, function: Callable[[str, str], str]) -> Any:
-    """Return a value with a function of (text, path) applied as by texts()."""
+    """Return a value with a function applied to its texts."""
     if isinstance(value, str):
         return function(value, path)
     if isinstance(value, list):

@@ -19,7 +19,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.viola
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import (
     bootstrap_data,
-    equivalence,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.instance_data import machine_data, rendering
 
@@ -389,24 +388,3 @@ def test_a_huge_text_is_refused_with_few_words(text: str) -> None:
 
 def test_a_huge_text_is_filled_in() -> None:
     assert command("{{ region }} ${#a} { " * 500_000) == "eu-1 ${#a} { " * 500_000
-
-
-def test_another_spelling_is_no_change() -> None:
-    one = {"preKubeadmCommands": ['a {{ ds["meta_data"].hostname.split(".")[0] }} {{ v1.region }}']}
-    other = {"preKubeadmCommands": ["a {{local_hostname.split('.')[0]}}{# c #} {{ region }}"]}
-    assert equivalence.same(one, other)
-    assert equivalence.keep_equivalent(one, other) == one
-    assert not equivalence.same(one, {"preKubeadmCommands": ["a {{ local_hostname }} {{ region }}"]})
-    assert not equivalence.same("{{ region }}", "{% raw %}{{ region }}{% endraw %}")
-    assert not equivalence.same("{{ region }}", "{{ availability_zone }}")
-
-
-def test_escaping_what_an_earlier_release_kept_is_no_change() -> None:
-    """It is kept escaped: the next machine is made of what is kept."""
-    old = {"a": {"files": [{"path": "/a", "content": "{{.State}}"}], "format": "cloud-config"}, "name": "{{ .random }}"}
-    new = {"a": {"files": [{"path": "/a", "content": "{% raw %}{{.State}}{% endraw %}"}]}, "name": "{{ .random }}"}
-    assert equivalence.same(old, new)
-    kept = equivalence.keep_equivalent(old, new)
-    assert kept["a"]["files"] == new["a"]["files"]
-    assert kept["a"]["format"] == "cloud-config"
-    assert kept["name"] == "{{ .random }}"

@@ -1,0 +1,29 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Templates in a stored spec and in a manifest that mean the same."""
+
+from __future__ import annotations
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import equivalence
+
+
+def test_another_spelling_is_no_change() -> None:
+    one = {"preKubeadmCommands": ['a {{ ds["meta_data"].hostname.split(".")[0] }} {{ v1.region }}']}
+    other = {"preKubeadmCommands": ["a {{local_hostname.split('.')[0]}}{# c #} {{ region }}"]}
+    assert equivalence.same(one, other)
+    assert equivalence.keep_equivalent(one, other) == one
+    assert not equivalence.same(one, {"preKubeadmCommands": ["a {{ local_hostname }} {{ region }}"]})
+    assert not equivalence.same("{{ region }}", "{% raw %}{{ region }}{% endraw %}")
+    assert not equivalence.same("{{ region }}", "{{ availability_zone }}")
+
+
+def test_escaping_what_an_earlier_release_kept_is_no_change() -> None:
+    """It is kept escaped: the next machine is made of what is kept."""
+    old = {"a": {"files": [{"path": "/a", "content": "{{.State}}"}], "format": "cloud-config"}, "name": "{{ .random }}"}
+    new = {"a": {"files": [{"path": "/a", "content": "{% raw %}{{.State}}{% endraw %}"}]}, "name": "{{ .random }}"}
+    assert equivalence.same(old, new)
+    kept = equivalence.keep_equivalent(old, new)
+    assert kept["a"]["files"] == new["a"]["files"]
+    assert kept["a"]["format"] == "cloud-config"
+    assert kept["name"] == "{{ .random }}"
