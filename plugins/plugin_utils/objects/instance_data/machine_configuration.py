@@ -14,8 +14,8 @@ from typing import Any, Callable
 from ....module_utils.common.violations import ManifestError, Report, child, item
 from ...kubeadm.configuration import validate as kubeadm_rules
 from ..validate.kubeadm_config_spec import decode_content, validate_config
+from ..validate.limits import ENCODINGS
 from . import machine_data, rendering
-from .rendering import ENCODINGS
 
 # (name of a Secret, key in it) -> its decoded value
 SecretResolver = Callable[[str, str], bytes]

@@ -14,11 +14,10 @@ from typing import Any, Callable
 
 from ....module_utils.common.violations import SECRET_KEYS, Report, child, item, steps
 from ...documents.names import is_dns_subdomain
+from ..validate.limits import ENCODINGS
 from .machine_data import BY_NAME, KNOWN, SAMPLE, Object, Values, remedy, value_problem
 from .reader import RAW_HINT, Reference, Template, escaped, has_tags, read
 
-# Contents in one of these are opaque.
-ENCODINGS = ("base64", "gzip", "gzip+base64")
 _PLAIN = re.compile(r"[{}%A-Za-z0-9_.()\s-]*")
 
 
