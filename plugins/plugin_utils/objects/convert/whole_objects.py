@@ -29,6 +29,8 @@ from .from_hub import Target
 from .status import checked_status, hub_status, older_status
 
 ANNOTATION_CONVERSION_DATA = "cluster.x-k8s.io/conversion-data"
+# Cluster API's contract of infrastructure providers (docs/provider_contract.md).
+_INFRASTRUCTURE_ENDINGS = ("Cluster", "Machine", "MachineTemplate")
 DEFAULT_INFRASTRUCTURE_VERSION = kinds.API_INFRASTRUCTURE.rpartition("/")[2]
 
 _ANNOTATION_PATH = child("metadata.annotations", ANNOTATION_CONVERSION_DATA)
@@ -119,11 +121,25 @@ def _known_kind(obj: Mapping[str, Any], version: str) -> str:
         rule = "there is no conversion to this Cluster API version"
         fix = f"Use one of {', '.join(kinds.MANIFEST_VERSIONS)}."
         raise ManifestError([Violation(label, "apiVersion", version, rule, fix)])
-    if kind not in (*_CORE_KINDS, kinds.SECRET) and group != kinds.GROUP_INFRASTRUCTURE:
+    if kind not in (*_CORE_KINDS, kinds.SECRET) and not _is_infrastructure(group, kind):
         known = ", ".join((*_CORE_KINDS, kinds.SECRET))
-        fix = f"Known kinds: {known}, and every kind of the group {kinds.GROUP_INFRASTRUCTURE}."
+        fix = (
+            f"Known kinds: {known}, every kind of the group {kinds.GROUP_INFRASTRUCTURE}, and those of other groups that are named as the contract "
+            f"of infrastructure providers asks: {', '.join('...' + ending for ending in _INFRASTRUCTURE_ENDINGS)}."
+        )
         raise ManifestError([Violation(label, "kind", kind, "objects of this kind are not converted", fix)])
     return kind
+
+
+def _is_infrastructure(group: str, kind: str) -> bool:
+    """Return whether an object is an infrastructure provider's, whose group may be any.
+
+    Kubernetes' own groups have no dot, or are of k8s.io.
+    """
+    if group == kinds.GROUP_INFRASTRUCTURE:
+        return True
+    foreign = "." in group and not group.endswith(".k8s.io") and group not in older_versions.CLUSTER_API_GROUPS
+    return foreign and kind.endswith(_INFRASTRUCTURE_ENDINGS)
 
 
 def _older(hub: Mapping[str, Any], target: Target) -> dict[str, Any]:
