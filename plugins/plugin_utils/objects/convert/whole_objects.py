@@ -132,7 +132,7 @@ def _known_kind(obj: Mapping[str, Any], version: str) -> str:
 
 
 def _is_infrastructure(group: str, kind: str) -> bool:
-    """Return whether an object is an infrastructure provider's, whose group may be any.
+    """Return whether an object is an infrastructure provider's, of any group.
 
     Kubernetes' own groups have no dot, or are of k8s.io.
     """
