@@ -142,8 +142,9 @@ class World(Upgrades, Configurations, Fencing, Etcd):
         objects: dict[str, Object] = self.state["objects"]
         written, conflict = 0, ""
         for each in arguments.get("write") or []:
+            document = json.loads(each["document"]) if isinstance(each["document"], str) else each["document"]
             creates = each["method"] == "create"
-            path = f"{each['path']}/{each['document']['metadata']['name']}" if creates else each["path"]
+            path = f"{each['path']}/{document['metadata']['name']}" if creates else each["path"]
             known = self._object(path)
             if creates != (known is None) or (
                 known and known["metadata"]["resourceVersion"] != each["resource_version"]
@@ -152,7 +153,7 @@ class World(Upgrades, Configurations, Fencing, Etcd):
                 break
             version = int((known or {"metadata": {"resourceVersion": "0"}})["metadata"]["resourceVersion"])
             node = self.state["nodes"].get(path.rpartition("/")[2]) if path.startswith(f"{NODES}/") else None
-            made = merged(known or {}, each["document"])
+            made = merged(known or {}, document)
             made["metadata"]["resourceVersion"] = str(version + 1)
             if node is not None:
                 node["written"] = {"metadata": made["metadata"], "spec": made["spec"]}

@@ -202,7 +202,7 @@ def _unique(checked: list[Any], field: str, path: str, report: Report) -> None:
     for index, entry in enumerate(checked):
         value = entry.get(field) if isinstance(entry, dict) else None
         if value is not None and value in seen:
-            rule = f"entry {seen[value]} has the same {field}, and only one of the two could hold"
+            rule = f"entry {seen[value]} has the same {field}, and Cluster API takes each of them once"
             report.beyond(item(path, index), value, rule, "Remove one of them.")
         elif value is not None:
             seen[value] = index

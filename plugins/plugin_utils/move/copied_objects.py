@@ -12,6 +12,7 @@ import copy
 import typing as t
 
 from ..objects import origin
+from ..objects.convert.to_hub import without_zero_values
 from ..records.cluster_objects import CLUSTER, SECRET, Object, delete_finally
 from ..store.base import Store, StoreError, describe
 from ..store.kubernetes import applied
@@ -44,7 +45,7 @@ def copy_of(obj: Object, uids: t.Mapping[str, str]) -> Object:
         uids: the uid there, by the uid here, of the owners that are there already. Others are left out: an API's garbage collector
             would take what it owns for garbage.
     """
-    made = applied.settled(as_kept(obj))
+    made = without_zero_values(applied.settled(as_kept(obj)))
     metadata = {key: copy.deepcopy(value) for key, value in made["metadata"].items() if key not in _OWN}
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **origin.notes(obj)}
     metadata.update(_finalizers(metadata))

@@ -120,8 +120,6 @@ def keep_equivalent(stored: Any, desired: Any, key: str = "") -> Any:
         names = [*desired, *(name for name in stored if name not in desired)]
         found = {name: keep_equivalent(stored.get(name, ABSENT), desired.get(name, ABSENT), name) for name in names}
         return {name: entry for name, entry in found.items() if entry is not ABSENT}
-    if isinstance(stored, list) and isinstance(desired, list) and len(stored) == len(desired):
-        return [keep_equivalent(old, new) for old, new in zip(stored, desired)]
     return desired if desired is ABSENT else copy.deepcopy(desired)
 
 

@@ -15,6 +15,7 @@ import typing as t
 from ..documents import names
 from ..objects import kinds
 from ..objects.bootstrap_data import config_spec
+from ..objects.convert.to_hub import without_zero_values
 from ..pki.secrets import controller_reference
 from ..store.base import kind_ref_of
 from .cluster_objects import (
@@ -64,7 +65,8 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
     if name not in objects.infrastructure_machines:
         create_infrastructure_machine(objects, name, failure_domain)
     if name not in objects.kubeadm_configs:
-        objects.kubeadm_configs[name] = objects.store.create(_kubeadm_config(objects, control_plane, kind, name))
+        config = without_zero_values(_kubeadm_config(objects, control_plane, kind, name))
+        objects.kubeadm_configs[name] = objects.store.create(config)
     if objects.machine(name) is None:
         objects.machines.append(objects.store.create(machine_object(objects, control_plane, name, failure_domain)))
         _hand_over_remediation(objects, control_plane)

@@ -23,6 +23,7 @@ from ...module_utils.common.violations import ManifestError, Violation
 from ..decision.conditions import terminal_failure
 from ..decision.removal import deleted_control_plane
 from ..objects import kinds
+from ..objects.convert.to_hub import without_zero_values
 from ..objects.manifest.reader import read_cluster
 from ..objects.user_annotations import KNOWN
 from ..store import opening
@@ -207,7 +208,9 @@ def _as_written(stored: Object) -> Object:
 
 
 def _bring(stored: Object, desired: Object, cluster: str) -> None:
-    stored["spec"] = copy.deepcopy(desired["spec"])
+    # Zero values alone are no reason to write: whoever applies them would write them again.
+    if without_zero_values(stored).get("spec") != desired["spec"]:
+        stored["spec"] = copy.deepcopy(desired["spec"])
     kind_ref, metadata = kind_ref_of(desired), stored["metadata"]
     # A template may be another cluster's, too.
     if kind_ref != CLUSTER and not str(kind_ref[1]).endswith("Template"):

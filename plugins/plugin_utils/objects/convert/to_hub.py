@@ -84,6 +84,17 @@ def to_hub(document: Document, report: Report) -> dict[str, Any]:
     return result
 
 
+def without_zero_values(obj: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored object without the zero values that mean none.
+
+    Earlier releases stored them. An API server that has the limits leaves such an object alone, but takes no new one.
+    """
+    described, spec = _DESCRIPTIONS.get(str(obj.get("kind"))), obj.get("spec")
+    if described is None or not isinstance(spec, dict):
+        return obj
+    return {**obj, "spec": without_zeros(spec, described["hub"])}
+
+
 def _hints(kind: str, form: str) -> Mapping[str, str]:
     if kind == kinds.MACHINE_HEALTH_CHECK:
         return machine_health_check.HINTS[form]
@@ -177,12 +188,15 @@ def _machine(spec: dict[str, Any], form: str, namespace: str, report: Report) ->
 
 
 def _without_empty_taints(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a Machine's spec or template without an empty list of taints.
+    """Return a Machine's spec or template without an empty list or value of taints.
 
-    It means the same as none, unlike kubeadm's, and v1beta2 has no place for it.
+    They mean the same as none, unlike kubeadm's, and v1beta2 has no place for them.
     """
     if not spec.get("taints"):
         spec.pop("taints", None)
+    for taint in spec.get("taints") or []:
+        if taint.get("value") == "":
+            del taint["value"]
     return spec
 
 

@@ -114,7 +114,8 @@ def machine_values(machine: Object, infrastructure: Object | None = None) -> dic
     """
     infrastructure = infrastructure or {}
     spec, status = infrastructure.get("spec") or {}, infrastructure.get("status") or {}
-    recorded = status.get("instanceData") or {}
+    recorded = status.get("instanceData")
+    recorded = recorded if isinstance(recorded, Mapping) else {}
     own = machine.get("spec") or {}
     found = {
         "hostname": str(machine["metadata"]["name"]),

@@ -131,7 +131,10 @@ class _Reader:
         return Template(tuple(self._parts), tuple(self._problems))
 
     def _add(self, part: Union[str, Reference]) -> None:
-        if part:
+        if isinstance(part, str) and self._parts and isinstance(self._parts[-1], str):
+            # One literal, however it is spelled: texts are compared by their parts.
+            self._parts[-1] += part
+        elif part:
             self._parts.append(part)
 
     def _literal(self, end: int, trim: bool) -> None:
@@ -205,12 +208,12 @@ class _Reader:
             values = [value for _kind, value in tokens[at : at + 8]]
             if step == [".", "name", "(", "text", ")", "[", "number", "]"]:
                 if values[1] != "split" or not values[3]:
-                    raise _Refused(f"of functions only split with a text is evaluated, not {values[1]}")
+                    raise _Refused("of functions only split with a text is evaluated")
                 splits.append(Split(values[3], int(values[6])))
                 at += 8
             elif splits or step[:3] == [".", "name", "("]:
-                name = values[1] if len(values) > 1 else ""
-                raise _Refused(_SPLIT if splits or name == "split" else f"the function {name} is not evaluated here")
+                is_split = len(values) > 1 and values[1] == "split"
+                raise _Refused(_SPLIT if splits or is_split else "functions other than split are not evaluated here")
             elif step[:2] == [".", "name"]:
                 keys.append(values[1])
                 at += 2

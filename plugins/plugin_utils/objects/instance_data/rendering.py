@@ -18,7 +18,8 @@ from ..validate.limits import ENCODINGS
 from .machine_data import BY_NAME, KNOWN, SAMPLE, Object, Values, remedy, value_problem
 from .reader import RAW_HINT, Reference, Template, escaped, has_tags, read
 
-_PLAIN = re.compile(r"[{}%A-Za-z0-9_.()\s-]*")
+# One whole reference and nothing else: what stands beside it in a password or a file may be secret.
+_PLAIN = re.compile(r"\{\{-?\s*[\w.]+(?:\[[\w'\"-]+\])*\s*-?\}\}")
 
 
 _FIX = (
@@ -32,16 +33,22 @@ _SHARED = re.compile(
 )
 
 
+# What releases up to 0.9.0 filled in, whatever else a text had in braces.
+_FILLED_IN = re.compile(
+    r"\{\{-?\s*(?:ds\.meta_data\.local_hostname|ds\.meta_data\.hostname|v1\.local_hostname)\s*-?\}\}"
+)
+
+
 def canonical(text: str) -> str:
     """Return a template in one spelling for each meaning.
 
-    A text that is no template was once handed to the machine unchanged: it means itself.
+    A text that is no template was once handed to the machine with only the host's name filled in: the rest means itself.
     """
     if not has_tags(text):
         return text
     template = read(text)
     if _problems(template):
-        return escaped(text)
+        return "{{ local_hostname }}".join(escaped(part) for part in _FILLED_IN.split(text))
     return "".join(_spelled(part) if isinstance(part, Reference) else escaped(part) for part in template.parts)
 
 
@@ -224,7 +231,7 @@ def _value(reference: Reference, values: Values, owner: Object) -> tuple[str, st
     for each in reference.splits:
         parts = value.split(each.separator)
         if not -len(parts) <= each.index < len(parts):
-            rule = f"its machine's value has no part {each.index} when it is split at {each.separator!r}"
+            rule = "its machine's value has no such part when it is split"
             return "", rule, "Correct the index or the separator."
         value = parts[each.index]
     return value, "", ""

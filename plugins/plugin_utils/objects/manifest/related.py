@@ -32,13 +32,17 @@ def named_kind(document: Document) -> str:
     Others have a Cluster, too. A group that is nearly the right one is a typing error, and is refused where the document is read.
     """
     group = kinds.group(document.api_version)
-    return f"{document.kind}.{group}" if _is_others(document.kind, group) else document.kind
+    return f"{document.kind}.{group}" if is_others(document.kind, group) else document.kind
 
 
 @functools.lru_cache(maxsize=1024)
-def _is_others(kind: str, group: str) -> bool:
+def is_others(kind: str, group: str) -> bool:
+    """Return whether a group makes a kind with a known name another software's."""
     expected = _GROUPS.get(kind, group)
-    return group != expected and "." in group and not difflib.get_close_matches(group[:253], [expected], 1, _MISSPELLED)
+    # A group of Cluster API's with a kind of another one of its groups is a mistake, and no other software.
+    if group == expected or "." not in group or f".{group}".endswith(".x-k8s.io"):
+        return False
+    return not difflib.get_close_matches(group[:253], [expected], 1, _MISSPELLED)
 
 
 def mapping(value: Any, *keys: str) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from ....module_utils.common.violations import Violation, child
 from ...documents.names import typing_errors
 from ...documents.read import Document
 from .. import actions, kinds
-from .related import Index, mapping, named_kind
+from .related import Index, is_others, mapping, named_kind
 
 # What is done with documents that are not managed here: report them in one line, or refuse them.
 REPORT, REFUSE = "report", "refuse"
@@ -30,7 +30,7 @@ RESOURCE_SET_TYPE = "addons.cluster.x-k8s.io/resource-set"
 SHOWN_KINDS, SHOWN_NAMES, _SHOWN_LETTERS = 20, 10, 80
 _CORE = (kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE_HEALTH_CHECK, kinds.SECRET)
 # Nothing refers to these, so that a mistyped kind shows nowhere else.
-_UNREFERENCED = {kinds.MACHINE_HEALTH_CHECK: kinds.GROUP_CLUSTER, kinds.SECRET: ""}
+_UNREFERENCED = (kinds.MACHINE_HEALTH_CHECK, kinds.SECRET)
 _LABEL = child("metadata.labels", kinds.LABEL_CLUSTER_NAME)
 _SHORT = 5
 
@@ -160,8 +160,9 @@ class _Sorter:
             rule = "an Action is not a part of a cluster's manifest"
             fix = "Move it to a file of its own, and run it with the playbook kubeadm.control_plane.action."
             return _Wrong("kind", kind, rule, fix)
-        for meant, home in _UNREFERENCED.items():
-            if group == home and typing_errors(kind, meant, 2):
+        for meant in _UNREFERENCED:
+            near = kind.lower() == meant.lower() or typing_errors(kind.lower(), meant.lower(), 2)
+            if kind != meant and near and not is_others(meant, group):
                 return _Wrong("kind", kind, "no such kind is known", f"Did you mean {meant}?")
         return None
 

@@ -27,7 +27,10 @@ COMPONENT_CONFIGS: Mapping[str, tuple[str, str]] = {
 _PERMISSIONS = re.compile(r"0?[0-7]{3,4}")
 # What useradd creates with --badname at most: no name of digits alone, which is read as an id, and nothing that could be an option,
 # a path or a separator in the user database, the sudo rules or an owner.
-_USER = re.compile(r"(?![0-9]+(?:[:]|$))[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}[A-Za-z0-9_.$-]?")
+# sudoers has words of its own where a user's name stands.
+_USER = re.compile(
+    r"(?!(?:[0-9]+|ALL|Defaults|(?:User|Host|Runas|Cmnd|Cmd)_Alias)(?:[:]|$))[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}[A-Za-z0-9_.$-]?"
+)
 _OWNER = re.compile(rf"{_USER.pattern}(:{_USER.pattern})?|[0-9]{{1,9}}(:[0-9]{{1,9}})?")
 
 

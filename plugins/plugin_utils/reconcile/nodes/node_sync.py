@@ -52,7 +52,8 @@ class FromMachine(t.NamedTuple):
         return (made if labels or change else None), "; ".join(said)
 
     def _is_registered(self, taint: Object) -> bool:
-        return any(same_taint(each, taint) for each in self.registered)
+        # kubeadm's own are named without their effect, which is NoSchedule.
+        return any(same_taint({"effect": "NoSchedule", **each}, taint) for each in self.registered)
 
 
 def sync(objects: ClusterObjects, caller: Caller, snapshot: Object, tainted: bool = False) -> list[str]:

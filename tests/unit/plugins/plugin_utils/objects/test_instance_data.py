@@ -183,7 +183,7 @@ NO_TEMPLATES = [
     ("{{ ds.meta_data.public_keys[0] }}", "no instance data"),
     ("{{ ds.meta_data.local-hostname }}", "'_' in place of '-'"),
     ("{{ region | upper }}", "filters"),
-    ("{{ region.upper() }}", "the function upper"),
+    ("{{ region.upper() }}", "functions other than split"),
     ("{{ region.replace('a')[0] }}", "only split"),
     ("{{ region.split('') [0] }}", "only split"),
     ("{{ region.split('-') }}", "split is written like"),
