@@ -228,6 +228,17 @@ def test_kubeadms_own_taint_stays_when_it_leaves_the_machine(kept: Kept) -> None
     assert kept.sync() == [] and kept.tainted() == {f"{KUBEADM}=x:NoSchedule"} and kept.record() == ""
 
 
+def test_another_effect_of_kubeadms_key_leaves_the_node(kept: Kept) -> None:
+    """kubeadm's own has the effect NoSchedule; one that evicts is nobody's once it has left the Machine."""
+    kept.store.modify(MACHINE, "default", "m1", lambda found: found["spec"].update(version="v1.27.3"))
+    kept.taints({"key": KUBEADM, "effect": "NoExecute", "propagation": "Always"})
+    kept.sync()
+    assert f"{KUBEADM}=:NoExecute" in kept.tainted()
+    kept.taints()
+    kept.sync()
+    assert f"{KUBEADM}=:NoExecute" not in kept.tainted()
+
+
 def test_taints_before_another_step(kept: Kept) -> None:
     """They don't wait for a run's end; without any the Node is left for then."""
     assert kept.sync(tainted=True) == [] and kept.record() is None

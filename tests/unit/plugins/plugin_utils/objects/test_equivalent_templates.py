@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import equivalence
 
 
@@ -27,3 +29,26 @@ def test_escaping_what_an_earlier_release_kept_is_no_change() -> None:
     assert kept["a"]["files"] == new["a"]["files"]
     assert kept["a"]["format"] == "cloud-config"
     assert kept["name"] == "{{ .random }}"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "n={{ ds.meta_data.local_hostname }} -f '{% raw %}{{.State}}{% endraw %}'",
+        "n={{ local_hostname }} -f '{{ \"{{\" }}.State}}'",
+        "n={{ local_hostname }} -f '{{ \"{\" }}{.State}}'",
+    ],
+)
+def test_a_host_name_beside_other_braces_was_filled_in_by_earlier_releases(new: str) -> None:
+    """Escaping the others replaces no machine; another name is a change."""
+    old = "n={{ ds.meta_data.local_hostname }} -f '{{.State}}'"
+    assert equivalence.same(old, new)
+    assert not equivalence.same(old, new.replace("local_hostname }}", "local_hostname.split('.')[0] }}"))
+    assert not equivalence.same('{{ "{" }}{ local_hostname }}', "{{ v1.local_hostname }}")
+
+
+def test_a_list_that_changes_takes_nothing_of_what_is_stored() -> None:
+    """Where entries of it were stored with zero values, an API server with the limits refuses the whole list."""
+    old = {"files": [{"path": "/a", "content": ""}, {"path": "/b", "content": "x"}]}
+    new = {"files": [{"path": "/a"}, {"path": "/b", "content": "z"}]}
+    assert equivalence.keep_equivalent(old, new) == new

@@ -108,6 +108,12 @@ def test_the_same_document_twice_is_no_matter_here(documents: Documents, read: R
         (other("cluster.x-k8s.io/v1beta2", "MachineHealthCheck", spec={"clusterName": "prod"}), "spec.clusterName"),
         (other("cluster.x-k8s.io/v1beta2", "MachineHealthChek"), "kind"),
         (other("v1", "Secert", "my-cluster-ca"), "kind"),
+        # Of another group of Cluster API's, or in other letters.
+        (other("infrastructure.cluster.x-k8s.io/v1beta1", "MachineHealthCheck"), "spec.clusterName"),
+        (other("bootstrap.cluster.x-k8s.io/v1beta1", "MachineHealthChek"), "kind"),
+        (other("cluster.x-k8s.io/v1beta2", "machinehealthcheck"), "kind"),
+        (other("v1", "SECRET", "my-cluster-ca"), "kind"),
+        (other("cluster.x-k8s.io/v1beta1", "Secret", "my-cluster-ac"), "metadata.name"),
         (other("operator.kubeadm.x-k8s.io/v1alpha1", "Action"), "kind"),
     ],
     ids=lambda value: f"{value['kind']}-{value['metadata']['name']}" if isinstance(value, dict) else "",

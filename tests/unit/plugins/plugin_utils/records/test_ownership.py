@@ -56,6 +56,23 @@ def _joined(kept: Kept) -> Kept:
     return kept
 
 
+def test_a_new_machine_has_no_zero_values_of_a_control_plane_that_was_stored_with_them(kept: Kept) -> None:
+    """An API server that has the limits would refuse it, and no manifest could mend that."""
+    kept.initialized()
+
+    def as_earlier(stored: Object) -> None:
+        spec = stored["spec"].setdefault("kubeadmConfigSpec", {})
+        spec.setdefault("clusterConfiguration", {}).update(dns={}, apiServer={"certSANs": []})
+        spec.update(joinConfiguration={"discovery": {}, "nodeRegistration": {"taints": []}})
+
+    change(kept, CONTROL_PLANE, "my-control-plane", as_earlier)
+    machine_objects.create_machine(read(kept), "join", "m1", "a")
+    made = kept.store.get(KUBEADM_CONFIG, "default", "m1")
+    assert made is not None
+    assert not {"dns", "apiServer"} & set(made["spec"]["clusterConfiguration"])
+    assert made["spec"]["joinConfiguration"] == {"nodeRegistration": {"taints": []}, "controlPlane": {}}
+
+
 @pytest.fixture(name="pointed")
 def _pointed(joined: Kept) -> Kept:
     """As ``joined``; then somebody made another KubeadmControlPlane and named it in the Cluster."""
