@@ -188,7 +188,7 @@ def _machine(spec: dict[str, Any], form: str, namespace: str, report: Report) ->
 
 
 def _without_empty_taints(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a Machine's spec or template without an empty list or value of taints.
+    """Return a Machine's spec or template without empty taints.
 
     They mean the same as none, unlike kubeadm's, and v1beta2 has no place for them.
     """

@@ -37,7 +37,7 @@ def named_kind(document: Document) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def is_others(kind: str, group: str) -> bool:
-    """Return whether a group makes a kind with a known name another software's."""
+    """Return whether a kind of a known name is another software's."""
     expected = _GROUPS.get(kind, group)
     # A group of Cluster API's with a kind of another one of its groups is a mistake, and no other software.
     if group == expected or "." not in group or f".{group}".endswith(".x-k8s.io"):
