@@ -53,7 +53,7 @@ _SELECTOR = Whole(
         "matchExpressions": [{"key": Needed("string"), "operator": Needed("string"), "values": ["string"]}],
     }
 )
-# Of a Node anybody sets conditions, and their types are free.
+# Any client sets conditions of a Node, and their types are free.
 _NODE_CONDITION = {"type": Needed(Text()), "status": Needed(Text()), "timeoutSeconds": Needed("seconds")}
 _MACHINE_CONDITION = {
     "type": Needed(limits.CONDITION_TYPE),
