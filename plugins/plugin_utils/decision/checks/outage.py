@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Etcd's votes while no API server answers, and the remedy.
 
-The faults: docs/faults.md, "two of three are down", "every API server is down, etcd is well".
+The faults: docs/faults.md, "two of three are down", "every API server is down, etcd is healthy".
 """
 
 from __future__ import annotations

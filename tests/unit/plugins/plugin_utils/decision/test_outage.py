@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """No API server answers: what etcd says is told with its arithmetic, and nothing is done.
 
-The faults: docs/faults.md, "two of three are down", "every API server is down, etcd is well".
+The faults: docs/faults.md, "two of three are down", "every API server is down, etcd is healthy".
 """
 
 from __future__ import annotations
