@@ -289,7 +289,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "plugin_utils/decision/plan/predict_removal.py",
         '[entry for entry in snapshot["machines"] if entry not in gone]',
         'list(snapshot["machines"])',
-        "scaling",
+        "scaling, five",
     ),
     _one(
         "a step is taken beside an Action",

@@ -374,7 +374,7 @@ def test_what_a_text_became_is_checked(config: dict[str, Any], value: str, path:
     "text",
     [
         "{{" * 1_000_000,
-        "{#" * 1_000_000,
+        "{#" * 300_000,
         "{% raw %}" * 300_000,
         "{%" + " " * 3_000_000,
         "{{ a" * 500_000,
@@ -387,4 +387,4 @@ def test_a_huge_text_is_refused_with_few_words(text: str) -> None:
 
 
 def test_a_huge_text_is_filled_in() -> None:
-    assert command("{{ region }} ${#a} { " * 500_000) == "eu-1 ${#a} { " * 500_000
+    assert command("{{ region }} ${#a} { " * 50_000) == "eu-1 ${#a} { " * 50_000
