@@ -12,6 +12,7 @@ from ..plugin_utils.calls import recorded_connection
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.objects.convert import failure_domains
 from ..plugin_utils.objects.instance_data import machine_data
+from ..plugin_utils.objects.validate import limits
 from ..plugin_utils.records.cluster_objects import (
     CLUSTER,
     MACHINE,
@@ -43,6 +44,7 @@ class ActionModule(ControlPlaneAction):
         current = self._object(objects, arguments["kind"], arguments["name"])
         self._check_connection(arguments)
         self._check_instance_data(arguments)
+        self._check_failure_domain(arguments)
         if self.check_mode:
             return {"changed": False}
 
@@ -79,6 +81,15 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure(
                 f"status.instanceData of {arguments['kind']} {arguments['name']} can't be used: {'; '.join(problems)}. Nothing was recorded. "
                 "It is put into files, commands and flags of the machine: a provider records it as docs/provider_contract.md says."
+            )
+
+    @staticmethod
+    def _check_failure_domain(arguments: dict[str, t.Any]) -> None:
+        domain, most = arguments["status"].get("failureDomain"), limits.SHORT.most or 0
+        if domain is not None and (not isinstance(domain, str) or len(domain) > most):
+            raise ControlPlaneFailure(
+                f"status.failureDomain of {arguments['kind']} {arguments['name']} can't be used: it is no text of at most {most} characters. "
+                "Nothing was recorded. It becomes the Machine's status.failureDomain: a provider records it as docs/provider_contract.md says."
             )
 
     @staticmethod

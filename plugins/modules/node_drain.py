@@ -47,6 +47,12 @@ options:
       - When the drain was begun, such as by a call on another node, in UTC. O(timeout) is counted from then if that is
         earlier than the first call on this node.
     type: str
+  volumes_started_at:
+    description:
+      - When the volumes were first waited for, such as by a call on another node, in UTC. O(volumes_timeout) is counted from then
+        if that is earlier than this node's own wait.
+    type: str
+    version_added: 0.10.0
   unreachable:
     description:
       - The Node's kubelet does not answer. Its pods get a second to end, and those that were asked to end are not waited for.
@@ -129,6 +135,11 @@ started_at:
   description: When the drain was begun, by this node's clock; empty in check mode and where there is none.
   returned: success
   type: str
+volumes_started_at:
+  description: When the volumes were first waited for, by this node's clock; empty until then.
+  returned: success
+  type: str
+  version_added: 0.10.0
 msg:
   description: Why the Node could not be read, or the drain not be started.
   returned: failure
@@ -155,6 +166,7 @@ def main() -> None:
             "timeout": {"type": "int", "default": 0},
             "wait": {"type": "int", "default": 60},
             "started_at": {"type": "str"},
+            "volumes_started_at": {"type": "str"},
             "unreachable": {"type": "bool"},
             "skip_drain": {"type": "bool", "default": False},
             "wait_for_volumes": {"type": "bool", "default": True},
@@ -177,6 +189,7 @@ def main() -> None:
         pods=list(report.pods),
         volumes=list(report.volumes),
         started_at=report.started_at,
+        volumes_started_at=report.volumes_started_at,
         diff=diff(module.params, report),
     )
 
@@ -201,6 +214,7 @@ def drain(params: t.Mapping[str, t.Any], *, check: bool) -> Report:
         timeout=max(0, params["timeout"]),
         volumes_timeout=max(0, params["volumes_timeout"]),
         started_at=params["started_at"] or "",
+        volumes_started_at=params["volumes_started_at"] or "",
         unreachable=params["unreachable"],
         skip_drain=params["skip_drain"],
         wait_for_volumes=params["wait_for_volumes"],

@@ -42,7 +42,8 @@ class Wanted:
 
     Args:
         timeout, volumes_timeout: seconds for the pods to go, and then for the volumes; 0: no bound.
-        started_at: when it was started, where that is known from elsewhere; "" for this machine's own record alone.
+        started_at, volumes_started_at: when it was started, and the wait for its volumes, where that is known from elsewhere; "" for this
+            machine's own record alone.
         unreachable: no kubelet ends the pods: those that are asked to end count as gone. None: as the Node reports.
         skip_drain: leave the Node and its pods unchanged.
         wait_for_volumes: whether volumes must be detached.
@@ -51,6 +52,7 @@ class Wanted:
     timeout: int = 0
     volumes_timeout: int = 0
     started_at: str = ""
+    volumes_started_at: str = ""
     unreachable: t.Optional[bool] = None
     skip_drain: bool = False
     wait_for_volumes: bool = True
@@ -60,7 +62,8 @@ class Wanted:
 class Report:
     """Progress of a drain.
 
-    ``state`` is Running, Drained, TimedOut or Absent; ``pods`` and ``volumes`` are those still there.
+    ``state`` is Running, Drained, TimedOut or Absent; ``pods`` and ``volumes`` are those still there. ``volumes_started_at`` is "" until
+    the volumes are waited for.
     """
 
     state: str
@@ -69,6 +72,7 @@ class Report:
     pods: tuple[str, ...] = ()
     volumes: tuple[str, ...] = ()
     started_at: str = ""
+    volumes_started_at: str = ""
 
 
 class Drain:
@@ -183,19 +187,21 @@ class Drain:
                 if drained:
                     pods = []
             volumes: list[str] = []
-            volumes_late = False
+            volumes_late, volumes_begun = False, ""
             if over:
                 self._unit.stop()
                 record.setdefault("volumesSince", self._now())
                 volumes = self._volumes() if wanted.wait_for_volumes else []
-                volumes_late = self._late(record["volumesSince"], wanted.volumes_timeout)
+                since, elsewhere = record["volumesSince"], wanted.volumes_started_at
+                volumes_late = self._late(since, wanted.volumes_timeout, elsewhere)
+                volumes_begun = format_time(since) if wanted.wait_for_volumes else ""
             waits = not over or (bool(volumes) and not volumes_late)
             state = RUNNING if waits else TIMED_OUT if pods or volumes else DRAINED
             if state == DRAINED and not wanted.skip_drain:
                 record["ended"] = True
             self._write(record)
         begun = format_time(record["startedAt"])
-        return Report(state, "", changed, tuple(map(_title, pods)), tuple(volumes), begun)
+        return Report(state, "", changed, tuple(map(_title, pods)), tuple(volumes), begun, volumes_begun)
 
     def _work(self, record: dict[str, t.Any], wanted: Wanted, cordoned: bool, pods: bool) -> bool:
         changed = False
@@ -224,7 +230,7 @@ class Drain:
         try:
             return min(recorded, read_moment(started_at).timestamp())
         except ValueError as error:
-            raise NodeError(f"started_at {started_at!r} is no time of the form 2026-07-03T14:15:02Z.") from error
+            raise NodeError(f"the start {started_at!r} is no time of the form 2026-07-03T14:15:02Z.") from error
 
     def _late(self, since: float, bound: int, started_at: str = "") -> bool:
         return bound > 0 and self._now() - self._begun(since, started_at) >= bound

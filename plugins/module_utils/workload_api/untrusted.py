@@ -36,9 +36,9 @@ def text(value: t.Any, limit: int = MAX_TEXT) -> str:
     return value[:limit] if isinstance(value, str) else ""
 
 
-def texts(value: t.Any) -> dict[str, str]:
-    """Return a mapping of texts."""
-    return {text(name): text(each) for name, each in mapping(value).items() if isinstance(name, str)}
+def texts(value: t.Any, limit: int = MAX_TEXT) -> dict[str, str]:
+    """Return a mapping of texts, each of at most `limit` characters."""
+    return {text(name): text(each, limit) for name, each in mapping(value).items() if isinstance(name, str)}
 
 
 def text_list(value: t.Any) -> list[str]:

@@ -19,6 +19,7 @@ from typing import Any
 from ...module_utils.workload_api.trim import NODE_INFO
 from ..documents.schema import MapOf
 from ..objects.instance_data.machine_data import RECORDED
+from ..objects.validate import limits
 
 _CONDITION = {
     "type": "string",
@@ -36,6 +37,13 @@ _OLD = {"conditions": [_OLD_CONDITION], **_FAILURE}
 _COUNTERS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
 _OLD_COUNTERS = dict.fromkeys(("updatedReplicas", "readyReplicas", "unavailableReplicas"), "integer")
 _ADDRESSES = [{"type": "string", "address": "string"}]
+
+_DELETION = (
+    "nodeDrainStartTime",
+    "waitForNodeVolumeDetachStartTime",
+    "waitForPreDrainHookStartTime",
+    "waitForPreTerminateHookStartTime",
+)
 
 CLUSTER: Mapping[str, Any] = {
     **_COMMON,
@@ -68,8 +76,10 @@ MACHINE: Mapping[str, Any] = {
     "nodeRef": {"name": "string", "uid": "string"},
     "nodeInfo": {**dict.fromkeys(NODE_INFO, "string"), "swap": {"capacity": "int64"}},
     "addresses": _ADDRESSES,
+    "failureDomain": limits.SHORT,
     "certificatesExpiryDate": "timestamp",
     "lastUpdated": "timestamp",
+    "deletion": dict.fromkeys(_DELETION, "timestamp"),
     "deprecated": {"v1beta1": _OLD},
 }
 KUBEADM_CONFIG: Mapping[str, Any] = {

@@ -29,6 +29,8 @@ Object = dict[str, t.Any]
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 _MAX_CONFIG = 262144
 _MAX_INFO = 256
+# All annotations of one object together have no more room in an API server.
+_MAX_ANNOTATION = 262144
 
 
 def parse(observation: t.Any, via: t.Optional[str]) -> Object:
@@ -156,7 +158,8 @@ def _node(item: Object) -> Object:
         "machineID": _text(info.get("machineID")),
         "nodeInfo": _node_info(info),
         "creationTimestamp": _text(metadata.get("creationTimestamp")),
-        "annotations": _texts(metadata.get("annotations")),
+        # A record of what came from a Machine is compared as a whole: cut off, it would never be what it has to be.
+        "annotations": _texts(metadata.get("annotations"), _MAX_ANNOTATION),
     }
 
 

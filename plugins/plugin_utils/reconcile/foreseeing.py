@@ -25,6 +25,7 @@ from ..store.base import Store
 from ..store.overlay import OverlayStore
 from . import deleted_machines, plan_and_reconcile
 from .creation_preflight import look_beforehand
+from .nodes import node_sync
 
 
 class ForeseeingAction(ControlPlaneAction):
@@ -72,7 +73,10 @@ class ForeseeingAction(ControlPlaneAction):
         in_place += deleted_machines.restore(objects)
         for change in in_place:
             self.progress(arguments["cluster"], f"reconcile would {change}")
-        return objects, self.observed_beforehand(arguments, objects, policy, whole=True, every=every)
+        snapshot = self.observed_beforehand(arguments, objects, policy, whole=True, every=every)
+        for risk in node_sync.evictions(objects, snapshot):
+            self.progress(arguments["cluster"], f"reconcile would {risk}")
+        return objects, snapshot
 
     def observed_as_if(self, arguments: dict[str, t.Any], store: Store, manifest: ClusterManifest) -> Object:
         """Return the snapshot of a cluster that is not stored yet.

@@ -231,7 +231,7 @@ class Glance(ForeseeingAction):
     def _plan(self, arguments: dict[str, t.Any]) -> str:
         objects = self._wanted(arguments, self.open_store(arguments))
         seen = self._seen(arguments, objects, plan_and_reconcile.policy(arguments, approved=False)) if objects else None
-        return _line(seen) if seen else ""
+        return _line(seen) if seen and not node_sync.evictions(seen.objects, seen.snapshot) else ""
 
     def _status(self, arguments: dict[str, t.Any]) -> str:
         seen = self._seen(arguments, self.open_objects(arguments))

@@ -27,6 +27,14 @@ from ..observe.observation import Caller
 from ..records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
 from ..store.base import kind_ref_of
 
+# Fields of a Machine's status.deletion: by the hooks that are waited for, and with node_drain's option of the same time. The node's
+# clock tells the latter, because it counts the bounds from them.
+_HOOK_TIMES = {
+    kinds.HOOK_PRE_DRAIN: "waitForPreDrainHookStartTime",
+    kinds.HOOK_PRE_TERMINATE: "waitForPreTerminateHookStartTime",
+}
+_DRAIN_TIMES = {"nodeDrainStartTime": "started_at", "waitForNodeVolumeDetachStartTime": "volumes_started_at"}
+
 
 class Action(t.Protocol):
     """Interface of :class:`ControlPlaneAction` that a removal needs."""
@@ -201,18 +209,21 @@ class Removal:
     def _stage(self) -> str:
         return str(condition_of(self._machine, "Deleting").get("reason", ""))
 
-    def _say(self, reason: str, message: str, **deletion: t.Any) -> None:
+    def _say(self, reason: str, message: str, times: t.Optional[t.Mapping[str, str]] = None) -> None:
+        """Record the deletion's stage, and the starts in status.deletion, which stay as first recorded."""
+
         def record(stored: Object) -> None:
             set_condition(stored, "Deleting", "True", reason, message, now_rfc3339())
-            if deletion:
-                stored["status"].setdefault("deletion", {}).update(deletion)
+            if times:
+                stored["status"]["deletion"] = {**times, **(stored["status"].get("deletion") or {})}
 
         self._machine = self._objects.store.modify(MACHINE, self._objects.namespace, self._name, record)
 
     def _held(self, prefix: str, applies: bool) -> bool:
         found = hooks.hooks(self._machine, prefix) if applies else []
         if found:
-            self._say(hooks.WAITING[prefix], f"Waiting for hooks: {', '.join(found)}")
+            waiting_since = {_HOOK_TIMES[prefix]: now_rfc3339()}
+            self._say(hooks.WAITING[prefix], f"Waiting for hooks: {', '.join(found)}", waiting_since)
             self._done.append(f"its deletion is held by {', '.join(found)}")
         return bool(found)
 
@@ -255,14 +266,19 @@ class Removal:
         bound = drain + volumes + 60 if drain and volumes else self._arguments["timeout"]
         waiting = self._action.waiting(self._objects.name, bound)
         while True:
-            # Another machine may have to be asked than before: the bound is counted from the first one's start.
-            begun = self._machine["status"].get("deletion", {}).get("nodeDrainStartTime")
-            answer = self._through("node_drain", {**call, "started_at": begun} if begun else call)
+            # Another machine may have to be asked than before: the bounds are counted from the first one's starts.
+            begun = self._machine["status"].get("deletion") or {}
+            starts = {option: begun[field] for field, option in _DRAIN_TIMES.items() if begun.get(field)}
+            answer = self._through("node_drain", {**call, **starts})
             said = redact(str(answer.result.get("message", "")))
+            times = {field: str(answer.result.get(option) or "") for field, option in _DRAIN_TIMES.items()}
+            if not drains:
+                times.pop("nodeDrainStartTime")
+            times = {field: value for field, value in times.items() if value and not begun.get(field)}
+            if times:
+                self._say(terms.DRAINING, said, times)
             if answer.result.get("state") != "Running":
                 break
-            if not begun:
-                self._say(terms.DRAINING, said, nodeDrainStartTime=answer.result.get("started_at"))
             if not waiting.again(said, pause_seconds=0.0):
                 self._explain("FailedDrainNode", said, warning=True)
                 raise ControlPlaneFailure(

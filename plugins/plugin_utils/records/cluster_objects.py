@@ -33,7 +33,7 @@ RESTORED_ANNOTATION = kinds.ANNOTATION_PREFIX + "restored"
 # and the token was deleted.
 BOOTSTRAP_TOKEN_ANNOTATION = kinds.ANNOTATION_PREFIX + "bootstrap-token-id"
 # What a Machine's status keeps of its InfraMachine's.
-FOLLOWED_STATUS = ("addresses", "machineID", "connection")
+FOLLOWED_STATUS = ("addresses", "failureDomain", "machineID", "connection")
 CLUSTER_LABEL = kinds.LABEL_CLUSTER_NAME
 CONTROL_PLANE_LABEL = kinds.LABEL_CONTROL_PLANE
 FINALIZERS = {

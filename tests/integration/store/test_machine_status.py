@@ -45,3 +45,33 @@ def test_node_info_is_written_once(server: ApiServer, kubernetes_store: Kubernet
     assert kubectl("get", "machine", name, "-o", "jsonpath={.status.nodeInfo.osImage}") == "the osImage"
     for field in (*trim.NODE_INFO, "swap.capacity"):
         kubectl("explain", f"machine.status.nodeInfo.{field}")
+
+
+def test_where_a_machine_is_and_how_its_deletion_began(
+    server: ApiServer, kubernetes_store: KubernetesStore, tmp_path: Path
+) -> None:
+    """In the fields of the definition, and in kubectl's column; what no API server would take is refused first."""
+    runs = Runs(server, tmp_path)
+    runs("cluster", manifests=[str(runs.manifest)])
+    runs.infrastructure_is_there()
+    assert not runs("machine", kind="init").get("failed")
+    [name] = [each["metadata"]["name"] for each in kubernetes_store.list(MACHINE, "default")]
+    of_machine = {"kind": "NspawnMachine", "name": name}
+    refused = runs("infrastructure_status", **of_machine, status={"failureDomain": "a" * 257})
+    assert refused.get("failed") and "status.failureDomain" in str(refused["msg"])
+    assert not runs("infrastructure_status", **of_machine, status={"failureDomain": "rack-7"}).get("failed")
+    fields = (
+        "nodeDrainStartTime",
+        "waitForNodeVolumeDetachStartTime",
+        "waitForPreDrainHookStartTime",
+        "waitForPreTerminateHookStartTime",
+    )
+    objects = ClusterObjects.read(kubernetes_store, "default", "prod")
+    assert objects is not None
+    write_status(objects, {"status": {"machines": {name: {"deletion": dict.fromkeys(fields, NOW)}}}}, NOW)
+    stored = kubernetes_store.get(MACHINE, "default", name)
+    assert stored is not None and stored["status"]["deletion"] == dict.fromkeys(fields, NOW)
+    kubectl = Kubectl(server)
+    assert "rack-7" in kubectl("get", "machine", name)
+    for field in fields:
+        kubectl("explain", f"machine.status.deletion.{field}")

@@ -267,6 +267,8 @@ def test_attached_volumes_are_waited_for_within_their_own_bound(lab: Lab) -> Non
     lab.seconds += 30
     assert lab.drain(volumes_timeout=30).state == "TimedOut"
     assert lab.drain(wait_for_volumes=False).state == "Drained"
+    assert lab.drain(volumes_timeout=100, volumes_started_at=first.volumes_started_at).state == "Running"
+    assert lab.drain(volumes_timeout=100, volumes_started_at="2026-01-15T08:00:00Z").state == "TimedOut"
     lab.workload.delete(f"{ATTACHMENTS}/data")
     assert lab.drain().state == "Drained"
 

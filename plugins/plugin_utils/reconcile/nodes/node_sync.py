@@ -19,6 +19,7 @@ from ...records.cluster_objects import ClusterObjects, Object
 from . import node_labels, node_taints
 
 MODULE = "workload_objects"
+_EVICTING = "NoExecute"
 _KEEP = ("metadata.labels", "metadata.annotations", "spec.taints")
 
 
@@ -37,7 +38,7 @@ class FromMachine(t.NamedTuple):
             taints: the Node's.
         """
         labels = node_labels.patch(self.labels, node)
-        change = node_taints.change_taints(self.taints, taints, node.get("annotations") or {}, self._is_registered)
+        change = self.change_taints(node, taints)
         named = sorted(labels["metadata"]["labels"]) if labels else []
         said = [f"labels {', '.join(named)}"] if named else []
         made: Object = labels or {"metadata": {}}
@@ -50,6 +51,12 @@ class FromMachine(t.NamedTuple):
                 f"taint {name} removed" for name in change.removed
             ]
         return (made if labels or change else None), "; ".join(said)
+
+    def change_taints(
+        self, node: t.Mapping[str, t.Any], taints: t.Sequence[Object]
+    ) -> t.Optional[node_taints.TaintChange]:
+        """Return the change of a Node's taints, None without one; arguments as for patch()."""
+        return node_taints.change_taints(self.taints, taints, node.get("annotations") or {}, self._is_registered)
 
     def _is_registered(self, taint: Object) -> bool:
         # kubeadm's own are named without their effect, which is NoSchedule.
@@ -105,6 +112,25 @@ def differing(objects: ClusterObjects, snapshot: Object) -> dict[str, FromMachin
         if from_machine.patch(nodes[name], nodes[name].get("taints") or ())[0]:
             wanted[_path(name)] = from_machine
     return wanted
+
+
+def evictions(objects: ClusterObjects, snapshot: Object) -> list[str]:
+    """Return what the sync would set on Nodes that ends pods there.
+
+    A taint with the effect NoExecute: Kubernetes evicts what doesn't tolerate it at once, past every PodDisruptionBudget.
+    """
+    nodes = {_path(str(each["name"])): each for each in (snapshot.get("workload") or {}).get("nodes") or ()}
+    found = []
+    for path, from_machine in sorted(differing(objects, snapshot).items()):
+        node = nodes[path]
+        change = from_machine.change_taints(node, node.get("taints") or ())
+        evicting = [name for name in (change.added if change else ()) if name.endswith(f":{_EVICTING}")]
+        if evicting:
+            found.append(
+                f"set the taint {', '.join(evicting)} on Node {node['name']} (risk: every pod there that doesn't tolerate it is evicted, "
+                "whatever a PodDisruptionBudget says)"
+            )
+    return found
 
 
 def _from_machine(objects: ClusterObjects, machine: Object) -> FromMachine:

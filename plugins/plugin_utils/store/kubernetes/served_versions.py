@@ -4,10 +4,12 @@
 """Versions in which a Kubernetes API serves other providers' kinds.
 
 This collection's own kinds have one version each. Another provider's are of any, and a reference in Cluster API's v1beta2 names none: the
-API server is asked, once for each kind.
+API server is asked, once for each kind. Where these credentials may not ask, they are refused once.
 """
 
 from __future__ import annotations
+
+import typing as t
 
 from ...crds import crd_names, definitions
 from ...objects import kinds
@@ -35,7 +37,7 @@ class ServedVersions:
             return ""
         if kind_ref not in self._known:
             found = self._asked(group, crd_names.plural(kind))
-            if not found:
+            if found is None:
                 # It may be installed meanwhile.
                 return ""
             self._known[kind_ref] = found
@@ -57,14 +59,20 @@ class ServedVersions:
             )
         return kind_ref, namespace, name
 
-    def _asked(self, group: str, plural: str) -> str:
+    def _asked(self, group: str, plural: str) -> t.Optional[str]:
+        """Return the version that has a resource, None where none has it.
+
+        "" where it is in none that may be read: to ask again would be refused again.
+        """
         base.check_kind_ref((group, kinds.CLUSTER))
         root = f"/apis/{group}"
-        found = self._api.send("get", root, accepted=(403, 404)).document
+        answer = self._api.send("get", root, accepted=(403, 404))
+        found, refused = answer.document, answer.status == 403
         preferred = (found.get("preferredVersion") or {}).get("version")
         versions = [str(each.get("version")) for each in found.get("versions") or []]
         for version in sorted(versions, key=lambda each: each != preferred):
-            resources = self._api.send("get", f"{root}/{version}", accepted=(403, 404)).document.get("resources") or []
-            if any(each.get("name") == plural for each in resources):
+            answer = self._api.send("get", f"{root}/{version}", accepted=(403, 404))
+            if any(each.get("name") == plural for each in answer.document.get("resources") or []):
                 return version
-        return ""
+            refused = refused or answer.status == 403
+        return "" if refused else None

@@ -29,6 +29,10 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
+def times(world: World) -> Object:
+    return dict((world.store.get(MACHINE, "default", "m1") or {})["status"].get("deletion") or {})
+
+
 def test_the_order(world: World) -> None:
     result = world.removal(leadership=["m3", "m2"]).take_out()
     assert world.machines.modules() == ["etcd_leader", "node_drain", "etcd_snapshot", "etcd_member"]
@@ -74,6 +78,7 @@ def test_a_pre_drain_hook_holds_it_before_anything(world: World) -> None:
     world.annotate(HOOK)
     assert world.removal().take_out()["ready"] is False
     assert world.machines.calls == [] and world.stage() == "WaitingForPreDrainHook"
+    assert list(times(world)) == ["waitForPreDrainHookStartTime"]
 
 
 def test_a_pre_terminate_hook_holds_it_after_the_drain(world: World) -> None:
@@ -104,6 +109,35 @@ def test_the_drain_is_waited_for_with_the_machines_own_bounds(world: World) -> N
     assert world.machines.calls[1][2]["started_at"] == "2026-01-31T12:00:00Z", (
         "its bound is counted from the first call"
     )
+
+
+@pytest.mark.parametrize(
+    ("excluded", "recorded"),
+    [
+        ("", ["nodeDrainStartTime", "waitForNodeVolumeDetachStartTime"]),
+        ("draining", ["waitForNodeVolumeDetachStartTime"]),
+    ],
+)
+def test_the_starts_are_recorded_once_and_go_to_whichever_machine_is_asked(
+    world: World, excluded: str, recorded: list[str]
+) -> None:
+    drain, volumes, later = (f"2026-01-31T12:0{minute}:00Z" for minute in range(3))
+    if excluded:
+        world.annotate(f"machine.cluster.x-k8s.io/exclude-node-{excluded}")
+    world.annotate(LATE_HOOK)
+    world.machines.answers["node_drain"] = [
+        Answer(True, {"state": "Running", "message": "a pod", "started_at": drain, "volumes_started_at": ""}),
+        Answer(True, {"state": "Running", "message": "a volume", "started_at": drain, "volumes_started_at": volumes}),
+        Answer(True, {"state": "Drained", "message": "", "started_at": later, "volumes_started_at": later}),
+    ]
+    world.removal().take_out()
+    known = times(world)
+    hook = known.pop("waitForPreTerminateHookStartTime")
+    assert known == {each: {"nodeDrainStartTime": drain}.get(each, volumes) for each in recorded}
+    assert world.machines.calls[2][2]["volumes_started_at"] == volumes
+    world.change("m1", lambda stored: stored["status"]["deletion"].update(waitForPreTerminateHookStartTime=drain))
+    world.removal().take_out()
+    assert hook and times(world) == {**known, "waitForPreTerminateHookStartTime": drain}, "a second run moves none"
 
 
 def test_a_bound_that_is_over_is_said_and_ends_the_waiting(world: World) -> None:
