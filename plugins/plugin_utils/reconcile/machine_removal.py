@@ -210,7 +210,7 @@ class Removal:
         return str(condition_of(self._machine, "Deleting").get("reason", ""))
 
     def _say(self, reason: str, message: str, times: t.Optional[t.Mapping[str, str]] = None) -> None:
-        """Record the deletion's stage, and the starts in status.deletion, which stay as first recorded."""
+        """Record the deletion's stage and starts; a start stays as first recorded."""
 
         def record(stored: Object) -> None:
             set_condition(stored, "Deleting", "True", reason, message, now_rfc3339())

@@ -192,7 +192,7 @@ def test_an_earlier_begin_is_counted(lab: Lab) -> None:
     lab.seconds = 1_800_000_600.0
     assert lab.drain(timeout=601, started_at="2027-01-15T08:00:00Z").state == "Running"
     assert lab.drain(timeout=600, started_at="2027-01-15T08:00:00Z").state == "TimedOut"
-    with pytest.raises(NodeError, match="started_at 'yesterday'"):
+    with pytest.raises(NodeError, match="the start 'yesterday'"):
         lab.drain(timeout=1, started_at="yesterday")
 
 

@@ -55,7 +55,7 @@ class FromMachine(t.NamedTuple):
     def change_taints(
         self, node: t.Mapping[str, t.Any], taints: t.Sequence[Object]
     ) -> t.Optional[node_taints.TaintChange]:
-        """Return the change of a Node's taints, None without one; arguments as for patch()."""
+        """Return the change of a Node's taints; arguments as for patch()."""
         return node_taints.change_taints(self.taints, taints, node.get("annotations") or {}, self._is_registered)
 
     def _is_registered(self, taint: Object) -> bool:
