@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
+from ..module_utils.common.violations import ManifestError
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.objects.instance_data import machine_data, rendering
+from ..plugin_utils.objects.instance_data.machine_configuration import machine_configuration
 from ..plugin_utils.providers.contract import is_provisioned, machine_for_provider
 from ..plugin_utils.records import machine_objects
 from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
+from ..plugin_utils.records.secret_values import secret_value
 
 
 class ActionModule(ControlPlaneAction):
@@ -82,17 +85,27 @@ class ActionModule(ControlPlaneAction):
         name = machine_objects.create_machine(objects, kind, arguments["name"], arguments["failure_domain"])
         prepared = self._prepare(objects, arguments["prepare"], arguments["prepare_names"])
         infrastructure = objects.infrastructure_machines[name]
-        machine = objects.machine(name) or {"metadata": {"name": name}}
-        values = machine_data.machine_values(machine, infrastructure)
-        lacks = rendering.lacks(objects.kubeadm_configs[name].get("spec") or {}, values)
         return {
             "changed": len(objects.machines) > before,
             "name": name,
             # What it has not recorded the provider is asked again, before each try.
-            "provisioned": is_provisioned(infrastructure) and not lacks,
+            "provisioned": is_provisioned(infrastructure) and self._is_complete(objects, name),
             "infrastructure_machine": machine_for_provider(infrastructure, objects.machine(name)),
             "prepared": prepared,
         }
+
+    @staticmethod
+    def _is_complete(objects: ClusterObjects, name: str) -> bool:
+        """Return whether a machine's instance data fills in all templates, those in Secrets too."""
+        machine = objects.machine(name) or {"metadata": {"name": name}}
+        resolve_secret = functools.partial(secret_value, objects.store, objects.namespace)
+        config, infrastructure = objects.kubeadm_configs[name], objects.infrastructure_machines[name]
+        try:
+            machine_configuration(config, machine, infrastructure, resolve_secret)
+        except (ManifestError, ControlPlaneFailure):
+            # The bootstrap says what is wrong; a provider may have the value by then.
+            return False
+        return True
 
     @staticmethod
     def _prepare(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import typing as t
 
 from ..module_utils.common import settings
@@ -245,25 +246,21 @@ class ActionModule(ControlPlaneAction):
             )
         infrastructure = objects.infrastructure_machines.get(self._name) or {}
         certificates = read_certificates(objects.store, objects.cluster)
-
-        def resolve_secret(name: str, key: str) -> bytes:
-            return secret_value(objects.store, objects.namespace, name, key)
-
+        config = self._with_image_needs(objects, config, infrastructure)
+        resolve_secret = functools.partial(secret_value, objects.store, objects.namespace)
         try:
             # Before anything is made for it: no token for a join that can't be.
-            machine_configuration(config, machine, infrastructure, resolve_secret)
+            configuration = machine_configuration(config, machine, infrastructure, resolve_secret)
         except ManifestError as error:
             raise ControlPlaneFailure(self._incomplete(str(error))) from error
         common: dict[str, t.Any] = {
             "cluster": objects.cluster,
             "control_plane": objects.control_plane,
-            "kubeadm_config": self._with_image_needs(objects, config, infrastructure),
+            "configuration": configuration,
             "machine": machine,
             "endpoint": endpoint,
             "advertise_address": first_address(infrastructure),
             "certificates": certificates,
-            "resolve_secret": resolve_secret,
-            "infrastructure": infrastructure,
         }
         if "joinConfiguration" not in config["spec"]:
             return init_data(**common), {}

@@ -49,9 +49,13 @@ class Kept:
 
     def apply(self, documents: t.Optional[Documents] = None) -> list[str]:
         """Bring the documents into the store."""
-        self.file.write_text(yaml.safe_dump_all(documents or self.documents, sort_keys=False), encoding="utf-8")
-        manifest = read_cluster([str(self.file)], "default", "my-cluster")
+        manifest = read_cluster([self.written(documents)], "default", "my-cluster")
         return stored_cluster.apply_manifest(self.store, manifest)
+
+    def written(self, documents: t.Optional[Documents] = None) -> str:
+        """The manifest's file, with the documents."""
+        self.file.write_text(yaml.safe_dump_all(documents or self.documents, sort_keys=False), encoding="utf-8")
+        return str(self.file)
 
     def refused(self) -> dict[str, Violation]:
         """The violations by path; the store must be as it was."""

@@ -18,13 +18,7 @@ from typing import Any, Optional
 from ...module_utils.common import kubernetes_facts, settings
 from ...module_utils.common.violations import ManifestError, Violation
 from ..kubeadm.configuration import render, yaml_documents
-from .instance_data.machine_configuration import (
-    OWNER,
-    MachineConfiguration,
-    SecretResolver,
-    file_entry,
-    machine_configuration,
-)
+from .instance_data.machine_configuration import OWNER, MachineConfiguration, file_entry
 from .validate.control_plane import writable_cluster
 from .validate.kubeadm_config_spec import COMPONENT_CONFIGS
 
@@ -46,24 +40,21 @@ _PUBLIC_MODE, _PRIVATE_MODE = "0640", "0600"
 def init_data(
     cluster: Mapping[str, Any],
     control_plane: Mapping[str, Any],
-    kubeadm_config: Mapping[str, Any],
+    configuration: MachineConfiguration,
     machine: Mapping[str, Any],
     endpoint: Mapping[str, Any],
     certificates: Certificates,
-    resolve_secret: SecretResolver,
     advertise_address: str | None = None,
-    infrastructure: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the bootstrap document of the first machine (`kubeadm init`).
 
-    In: hub objects (the KubeadmConfig holds the KubeadmConfigSpec kept with the machine), endpoint {host, port}, PEM material by
-    purpose, a callable that reads a Secret's value, the machine's own address, its infrastructure machine. Out: {kind, kubeadmVersion, config (YAML text),
-    kubeadmArgs, files, users, preKubeadmCommands, postKubeadmCommands}; files are {path, content (base64), owner, permissions, append}.
-    The document holds private keys: it is a secret as a whole. Raises ManifestError, and whatever `resolve_secret` raises.
+    In: hub objects, the machine's own configuration (machine_configuration.py), endpoint {host, port}, PEM material by purpose, the
+    machine's own address. Out: {kind, kubeadmVersion, config (YAML text), kubeadmArgs, files, users, preKubeadmCommands,
+    postKubeadmCommands}; files are {path, content (base64), owner, permissions, append}. The document holds private keys: it is a
+    secret as a whole. Raises ManifestError.
     """
     name, version = str(machine["metadata"]["name"]), _version(machine, control_plane)
-    own = machine_configuration(kubeadm_config, machine, infrastructure, resolve_secret)
-    spec = own.spec
+    spec = copy.deepcopy(configuration.spec)
     init = spec.get("initConfiguration") or {}
     _node_registration(init, name)
     _local_endpoint(init.setdefault("localAPIEndpoint", {}), cluster, advertise_address)
@@ -76,21 +67,19 @@ def init_data(
         version,
         component_configs=component_documents(spec),
     )
-    return _data("init", INIT_CONFIG_PATH, rendered, own, name, version, certificates)
+    return _data("init", INIT_CONFIG_PATH, rendered, configuration, name, version, certificates)
 
 
 def join_data(
     cluster: Mapping[str, Any],
     control_plane: Mapping[str, Any],
-    kubeadm_config: Mapping[str, Any],
+    configuration: MachineConfiguration,
     machine: Mapping[str, Any],
     endpoint: Mapping[str, Any],
     certificates: Certificates,
-    resolve_secret: SecretResolver,
     token: str,
     ca_cert_hashes: Sequence[str],
     advertise_address: str | None = None,
-    infrastructure: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the bootstrap document of a joining machine (`kubeadm join --control-plane`).
 
@@ -100,13 +89,12 @@ def join_data(
     joinConfiguration.discovery sets wins over both.
     """
     name, version = str(machine["metadata"]["name"]), _version(machine, control_plane)
-    own = machine_configuration(kubeadm_config, machine, infrastructure, resolve_secret)
-    join = own.spec.get("joinConfiguration") or {}
+    join = copy.deepcopy(configuration.spec.get("joinConfiguration") or {})
     _node_registration(join, name)
     _local_endpoint(join.setdefault("controlPlane", {}).setdefault("localAPIEndpoint", {}), cluster, advertise_address)
     _discovery(join, token, ca_cert_hashes, endpoint)
     rendered = render.join_documents(join, version)
-    return _data("join", JOIN_CONFIG_PATH, rendered, own, name, version, certificates)
+    return _data("join", JOIN_CONFIG_PATH, rendered, configuration, name, version, certificates)
 
 
 def config_spec(control_plane: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -217,16 +205,16 @@ def _data(
     kind: str,
     path: str,
     rendered: render.Rendered,
-    own: MachineConfiguration,
+    configuration: MachineConfiguration,
     machine: str,
     version: str,
     certificates: Certificates,
 ) -> dict[str, Any]:
-    spec = own.spec
+    spec = configuration.spec
     arguments = [kind, "--config", path, *rendered.flags]
     if spec.get("verbosity") is not None:
         arguments.append(f"--v={spec['verbosity']}")
-    files = [*own.files, *certificate_files(spec, certificates)]
+    files = [*configuration.files, *certificate_files(spec, certificates)]
     seen = {path}
     for file in files:
         if file["path"] in seen:
@@ -240,7 +228,7 @@ def _data(
         "config": yaml_documents.documents_text(rendered.documents),
         "kubeadmArgs": arguments,
         "files": files,
-        "users": own.users,
+        "users": configuration.users,
         "images": image_facts(spec, kind),
         "preKubeadmCommands": list(spec.get("preKubeadmCommands") or []),
         "postKubeadmCommands": list(spec.get("postKubeadmCommands") or []),

@@ -1,15 +1,21 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values of the store's Secrets."""
+"""Values of the store's Secrets, and the templates in them."""
 
 from __future__ import annotations
 
 import base64
+import functools
+from collections.abc import Sequence
+from typing import Optional
 
+from ...module_utils.common.violations import Violation
 from ..calls.failure import ControlPlaneFailure
+from ..objects.instance_data import rendering
+from ..objects.manifest.reader import ClusterManifest
 from ..store.base import Store
-from .cluster_objects import SECRET
+from .cluster_objects import SECRET, Object
 
 
 def secret_value(store: Store, namespace: str, name: str, key: str) -> bytes:
@@ -24,3 +30,28 @@ def secret_value(store: Store, namespace: str, name: str, key: str) -> bytes:
             "(contentFrom or passwdFrom); nothing was started. Add the Secret to the manifest."
         )
     return base64.b64decode(secret["data"][key])
+
+
+def secret_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
+    """Return violations by templates in the Secrets that files and users refer to.
+
+    Here, before a rollout removes a machine for one that could not be started.
+    """
+    metadata = manifest.control_plane["metadata"]
+    find = functools.partial(_known_value, store, str(metadata.get("namespace", "default")), manifest.secrets)
+    report = manifest.report(manifest.control_plane)
+    config = manifest.control_plane["spec"].get("kubeadmConfigSpec") or {}
+    rendering.validate_secrets(config, "spec.kubeadmConfigSpec", find, report)
+    return report.violations
+
+
+def _known_value(store: Store, namespace: str, given: Sequence[Object], name: str, key: str) -> Optional[bytes]:
+    """Return the decoded value of a Secret's key, None where there is none.
+
+    `given` are a manifest's Secrets, which come before the stored ones.
+    """
+    secret = next((each for each in given if each["metadata"]["name"] == name), None) or store.get(
+        SECRET, namespace, name
+    )
+    value = ((secret or {}).get("data") or {}).get(key)
+    return None if value is None else base64.b64decode(value)

@@ -38,6 +38,7 @@ from .cluster_objects import (
     kind_of,
 )
 from .propagation import IN_PLACE, changed_paths, propagate
+from .secret_values import secret_violations
 
 _METADATA = ("labels", "annotations")
 # What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
@@ -147,6 +148,7 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
         )
         violations += report.violations
         violations += in_place_changes.violations(control_plane, manifest)
+    violations += secret_violations(store, manifest)
     for secret in manifest.secrets:
         stored = _stored(store, secret)
         if stored is not None:
@@ -176,8 +178,9 @@ def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManif
 
 def update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
     """Return warnings about the manifest's changes, in sentences."""
-    stored = _stored(store, manifest.machine_template)
-    return update.template_warnings(stored, manifest.machine_template) if stored is not None else []
+    stored, control_plane = _stored(store, manifest.machine_template), _stored(store, manifest.control_plane)
+    found = update.template_warnings(stored, manifest.machine_template) if stored is not None else []
+    return found + (update.component_warnings(control_plane, manifest.control_plane) if control_plane else [])
 
 
 def _stored(store: Store, desired: Object) -> t.Optional[Object]:

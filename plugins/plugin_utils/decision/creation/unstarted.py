@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ....module_utils.common.values import clip
+from ...objects.instance_data import rendering
 from ..conditions.control_plane import initialized
 from ..outcome import Context, Outcome
 from ..remediation.replacement import retried
@@ -29,6 +30,10 @@ def unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
         return remove_unstarted(
             machine, "is not up to date: " + "; ".join(each.message for each in context.outdated[machine.name])
         )
+    if _is_unreadable(context, machine):
+        return remove_unstarted(
+            machine, "keeps templates that are refused, which the KubeadmControlPlane does not have any more"
+        )
     if machine.is_join and not initialized(view) and proven_uninitialized(view):
         return remove_unstarted(machine, "was made to join a control plane that does not exist")
     if len(view.live) > context.most and initialized(view):
@@ -45,3 +50,12 @@ def unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
         why = f"its provider says: {clip(machine.infrastructure_gone, 80)}"
         return retried(context, machine, remove_unstarted(machine, why))
     return None
+
+
+def _is_unreadable(context: Context, machine: MachineView) -> bool:
+    """Return whether a machine can't be started with its KubeadmConfig, and another one could.
+
+    Escaping what an earlier release kept with braces is no change, so it is not outdated for that.
+    """
+    own = (machine.config or {}).get("spec")
+    return not rendering.is_rendered(own) and rendering.is_rendered(context.desired.config)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -52,7 +51,7 @@ def machine_configuration(
     own_data = _OwnData(machine_data.machine_values(machine, infrastructure), infrastructure or {}, report)
     written = kubeadm_config["spec"]
     rest = {key: value for key, value in written.items() if key not in ("files", "users")}
-    spec = copy.deepcopy(own_data.value(rest, "spec"))
+    spec = own_data.value(rest, "spec")
     files = _own_files(written, own_data, resolve_secret)
     users = [
         _user(user, item("spec.users", index), own_data, resolve_secret)
@@ -84,9 +83,8 @@ class _OwnData:
     def secret(self, content: bytes, path: str, source: Mapping[str, Any]) -> bytes:
         """Return a Secret's value rendered, or unchanged where it is no text."""
         where = f"{path} (Secret {source['name']}, key {source['key']})"
-        try:
-            text = content.decode()
-        except UnicodeDecodeError:
+        text = rendering.text_of(content)
+        if text is None:
             return content
         return rendering.render(text, self.values, self.owner, where, self.report, hidden=True).encode()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from ....module_utils.common.violations import SECRET_KEYS, Report, child, item, steps
 from ...documents.names import is_dns_subdomain
@@ -78,12 +78,6 @@ def _sampled(text: str) -> str:
     return "".join(part if isinstance(part, str) else SAMPLE[BY_NAME[part.name]] for part in template.parts)
 
 
-def lacks(config: Object, values: Values) -> bool:
-    """Return whether a KubeadmConfigSpec names data that a machine doesn't have."""
-    names = (each.name for _path, text in texts(config, "") if has_tags(text) for each in read(text).references)
-    return any(name in BY_NAME and not values.get(BY_NAME[name]) for name in names)
-
-
 def is_rendered(value: Any) -> bool:
     """Return whether all texts of a value are templates or plain."""
     return all(not has_tags(text) or not _problems(read(text)) for _path, text in texts(value, ""))
@@ -103,16 +97,14 @@ def texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
     Encoded contents are opaque.
     """
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, list):
-        for index, entry in enumerate(value):
-            yield from texts(entry, item(path, index))
-    elif isinstance(value, dict):
-        encoded = value.get("encoding") in ENCODINGS
-        for key, entry in value.items():
-            if not (encoded and key == "content"):
-                yield from texts(entry, child(path, key))
+    found: list[tuple[str, str]] = []
+
+    def note(text: str, where: str) -> str:
+        found.append((where, text))
+        return text
+
+    _mapped(value, path, note)
+    return iter(found)
 
 
 def validate(config: Object, path: str, report: Report) -> None:
@@ -129,10 +121,15 @@ def validate(config: Object, path: str, report: Report) -> None:
             rule = "a template is filled in for each machine, and this field is the same for all machines"
             fix = "Write the value, or use the reference in a file, a command or nodeRegistration.kubeletExtraArgs."
             report.add(where, None, rule, fix)
+    for name, where in _node_names(config, path):
+        _node_name(name, where, report)
+
+
+def _node_names(config: Object, path: str) -> Iterator[tuple[str, str]]:
     for part in ("initConfiguration", "joinConfiguration"):
         name = ((config.get(part) or {}).get("nodeRegistration") or {}).get("name")
         if name:
-            _node_name(name, child(path, part, "nodeRegistration", "name"), report)
+            yield name, child(path, part, "nodeRegistration", "name")
 
 
 def _node_name(name: str, path: str, report: Report) -> None:
@@ -150,11 +147,38 @@ def _node_name(name: str, path: str, report: Report) -> None:
 
 def validate_node_names(config: Object, path: str, report: Report) -> None:
     """Refuse node names of a filled in KubeadmConfigSpec that are no names."""
-    for part in ("initConfiguration", "joinConfiguration"):
-        name = ((config.get(part) or {}).get("nodeRegistration") or {}).get("name")
-        if name and not is_dns_subdomain(name):
+    for name, where in _node_names(config, path):
+        if not is_dns_subdomain(name):
             fix = "Correct the name in the manifest, or what the machine's provider records."
-            report.add(child(path, part, "nodeRegistration", "name"), name, "this is no RFC 1123 name", fix)
+            report.add(where, name, "this is no RFC 1123 name", fix)
+
+
+def validate_secrets(config: Object, path: str, find: Callable[[str, str], Optional[bytes]], report: Report) -> None:
+    """Refuse templates in a KubeadmConfigSpec's Secrets that no machine's data fills in.
+
+    `find` returns the decoded value of a Secret's key, None where there is none. Nothing of it is shown.
+    """
+    for section, field in (("files", "contentFrom"), ("users", "passwdFrom")):
+        for index, entry in enumerate(config.get(section) or []):
+            source = (entry.get(field) or {}).get("secret")
+            # Encoded contents are opaque.
+            content = find(source["name"], source["key"]) if source and entry.get("encoding") not in ENCODINGS else None
+            for _shown, line, rule in _problems(read(text_of(content) or "")):
+                secret = f"Secret {source['name']}, key {source['key']}"
+                report.add(
+                    child(item(child(path, section), index), field),
+                    None,
+                    f"{secret}, a template in line {line}: {rule}",
+                    _FIX,
+                )
+
+
+def text_of(content: Optional[bytes]) -> Optional[str]:
+    """Return a Secret's value as the text that is rendered, None where it is none."""
+    try:
+        return None if content is None else content.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _part(shown: str, line: int, path: str, hidden: bool = False) -> str:

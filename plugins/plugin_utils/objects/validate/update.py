@@ -13,14 +13,14 @@ Everything is compared by its meaning (equivalence.py): another Cluster API vers
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Callable, Union
 
 from ....module_utils.common import kubernetes_versions
 from ....module_utils.common.violations import SECRET_KEYS, Report, child, steps
 from .. import advice, kinds
 from ..equivalence import ABSENT, canonical, cluster_values, same
-from .control_plane import SURGELESS_REPLICAS, managed_etcd, replica_rules
+from .control_plane import SURGELESS_REPLICAS, managed_etcd, replica_rules, validate_control_plane
 
 Object = Mapping[str, Any]
 # Why CoreDNS can't be changed from one image tag to another; None where it can.
@@ -85,12 +85,51 @@ def validate_control_plane_update(
     between which CoreDNS releases the Corefile can be migrated; without it CoreDNS's tag is not checked.
     """
     before, after = _with_cluster_values(stored["spec"], desired["spec"], clusters)
-    for path, old, new in _refused(before, after, _MUTABLE, "spec"):
-        _unchangeable(path, old, new, report)
+    refused = list(_refused(before, after, _MUTABLE, "spec"))
+    invalid = invalid_paths(stored) if refused else set()
+    for path, old, new in refused:
+        if not _mends(path, invalid):
+            _unchangeable(path, old, new, report)
     _etcd(stored, desired, report)
     _version(stored, desired, report)
     if dns_refusal is not None:
         _dns(stored, desired, report, dns_refusal)
+
+
+def invalid_paths(stored: Object) -> set[str]:
+    """Return the paths of a stored KubeadmControlPlane that no manifest may have any more.
+
+    An earlier release stored them, or whoever writes to the API.
+    """
+    found = Report("")
+    validate_control_plane(stored, None, found)
+    return {each.path for each in found.violations}
+
+
+def _mends(path: str, invalid: Iterable[str]) -> bool:
+    """Return whether a change concerns a stored value that is refused.
+
+    Otherwise neither keeping nor changing it would be accepted.
+    """
+    return any(_within(path, each) or _within(each, path) for each in invalid)
+
+
+def _within(path: str, outer: str) -> bool:
+    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
+
+
+def component_warnings(stored: Object, desired: Object) -> list[str]:
+    """Return warnings for component configurations that are mended.
+
+    kubeadm wrote them to the cluster with the first machine, and a joining machine reads them there.
+    """
+    own, wanted = (each["spec"].get("kubeadmConfigSpec") or {} for each in (stored, desired))
+    label = kinds.label_of(desired)
+    return [
+        f"{label}: {_CONFIG}.{name} is mended in the manifest only; the cluster keeps what it was made with. {_FIXES[f'{_CONFIG}.{name}']}"
+        for name in _COMPONENTS
+        if own.get(name) is not None and own.get(name) != wanted.get(name)
+    ]
 
 
 def validate_cluster_update(stored: Object, desired: Object, was_initialized: bool, report: Report) -> None:

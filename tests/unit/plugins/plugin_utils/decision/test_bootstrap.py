@@ -220,3 +220,25 @@ class TestNeverStarted:
         builder = built(Case("never started", "runs", "over", "nobody", "dead"), healthy(3, replicas=5))
         decision = decide(builder.build())
         assert decision["remediation"] == {"machine": "x", "timestamp": builder.snapshot["now"], "retryCount": 0}
+
+    @pytest.mark.parametrize(
+        ("kept", "wanted", "step"),
+        [
+            ("{{.State}}", "{% raw %}{{.State}}{% endraw %}", "-x"),
+            ("{{ local_hostname }} {{ nope }}", "{{ local_hostname }} {% raw %}{{ nope }}{% endraw %}", "-x"),
+            # Another machine would be made with the same text.
+            ("{{.State}}", "{{.State}}", "~x"),
+            # Filled in from now on, though the release that kept it did not.
+            ("{{ region }}", "{{ region }}", "~x"),
+            ('{{ "{{" }}', '{{ "{{" }}', "~x"),
+        ],
+    )
+    def test_templates_that_an_earlier_release_kept(self, kept: str, wanted: str, step: str) -> None:
+        """Escaping them is no change of the machine, and yet it could never be started."""
+        builder = healthy(3, replicas=5).machine("x", "", age=60)
+        commands = {"preKubeadmCommands": [wanted]}
+        for each in builder.snapshot["machines"]:
+            each["kubeadmConfig"]["spec"].update(commands)
+        builder.snapshot["controlPlane"]["spec"].setdefault("kubeadmConfigSpec", {}).update(commands)
+        builder.entry("x")["kubeadmConfig"]["spec"]["preKubeadmCommands"] = [kept]
+        assert short(decide(builder.build())) == step

@@ -12,6 +12,9 @@ import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import bootstrap_data
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.instance_data.machine_configuration import (
+    machine_configuration,
+)
 
 CERTIFICATES = {
     "ca": {"crt": "CA", "key": "CA KEY"},
@@ -29,14 +32,15 @@ def resolve(name: str, key: str) -> bytes:
 
 def arguments(config: dict[str, Any], kind: str, version: str = "v1.20.2", **network: Any) -> dict[str, Any]:
     control_plane = {"metadata": {"name": "kcp"}, "spec": {"version": version, "kubeadmConfigSpec": config}}
+    machine = {"metadata": {"name": "kcp-abcde"}, "spec": {"version": version}}
+    kept = {"spec": bootstrap_data.config_spec(control_plane, kind)}
     return {
         "cluster": {"metadata": {"name": "c1"}, "spec": {"clusterNetwork": network} if network else {}},
         "control_plane": control_plane,
-        "kubeadm_config": {"spec": bootstrap_data.config_spec(control_plane, kind)},
-        "machine": {"metadata": {"name": "kcp-abcde"}, "spec": {"version": version}},
+        "configuration": machine_configuration(kept, machine, None, resolve),
+        "machine": machine,
         "endpoint": {"host": "10.0.0.1", "port": 6443},
         "certificates": CERTIFICATES,
-        "resolve_secret": resolve,
         "advertise_address": "10.0.0.7",
     }
 
@@ -292,6 +296,6 @@ def test_the_ca_validity_is_not_kubeadms_business_before_v1beta4() -> None:
 
 def test_the_inputs_are_left_as_they_are() -> None:
     given = arguments({"initConfiguration": {"nodeRegistration": {"taints": []}}}, "init")
-    before = repr({key: value for key, value in given.items() if key != "resolve_secret"})
+    before = repr(given)
     bootstrap_data.init_data(**given)
-    assert repr({key: value for key, value in given.items() if key != "resolve_secret"}) == before
+    assert repr(given) == before

@@ -21,6 +21,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects impo
     bootstrap_data,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.instance_data import machine_data, rendering
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.instance_data.machine_configuration import (
+    machine_configuration,
+)
 
 Documents = list[dict[str, Any]]
 Refused = Callable[..., list[Violation]]
@@ -56,18 +59,18 @@ def data(
     control_plane = {"metadata": {"name": "cp"}, "spec": {"version": "v1.20.2", "kubeadmConfigSpec": config}}
     own = {**INFRASTRUCTURE, **infrastructure}
     own["status"] = own["status"] if status is None else status
+    kept = {"spec": bootstrap_data.config_spec(control_plane, kind)}
+    machine = {
+        "metadata": {"name": NAME, "namespace": "default"},
+        "spec": {"version": "v1.20.2", "failureDomain": "rack-b"},
+    }
     common: dict[str, Any] = {
         "cluster": {"metadata": {"name": "c1"}, "spec": {}},
         "control_plane": control_plane,
-        "kubeadm_config": {"spec": bootstrap_data.config_spec(control_plane, kind)},
-        "machine": {
-            "metadata": {"name": NAME, "namespace": "default"},
-            "spec": {"version": "v1.20.2", "failureDomain": "rack-b"},
-        },
+        "configuration": machine_configuration(kept, machine, own, lambda name, key: secret),
+        "machine": machine,
         "endpoint": {"host": "10.0.0.1", "port": 6443},
         "certificates": {},
-        "resolve_secret": lambda name, key: secret,
-        "infrastructure": own,
     }
     if kind == "init":
         return bootstrap_data.init_data(**common)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import typing as t
 from pathlib import Path
@@ -259,3 +260,82 @@ def test_a_template_changed_under_its_name_is_told(kept: Kept) -> None:
     assert len(warnings) == 1 and "new name" in warnings[0]
     assert len(stored_cluster.apply_manifest(kept.store, manifest)) == 1
     assert stored_cluster.update_warnings(kept.store, manifest) == []
+
+
+STORED_BRACES: list[tuple[str, t.Any, t.Any, bool]] = [
+    ("kubeletConfiguration", {"providerID": "{{ instance_id }}"}, {"providerID": "acme://1"}, True),
+    ("kubeletConfiguration", {"clusterDNS": ["{{ nope }}"]}, {"clusterDNS": ["10.96.0.10"]}, True),
+    ("kubeProxyConfiguration", {"hostnameOverride": "{% if x %}"}, {"hostnameOverride": "a"}, True),
+    ("clusterConfiguration", {"certificatesDir": "/etc/{{ region }}"}, {"certificatesDir": "/etc/pki"}, False),
+]
+
+
+@pytest.mark.parametrize(("part", "braces", "mended", "warned"), STORED_BRACES)
+def test_what_is_stored_and_refused_can_be_mended_or_removed(
+    kept: Kept, part: str, braces: t.Any, mended: t.Any, warned: bool
+) -> None:
+    """An earlier release kept it: neither as it is nor changed would it be accepted otherwise."""
+    kept.initialized()
+    before = copy.deepcopy(kept.spec["kubeadmConfigSpec"].get(part) or {})
+
+    def store(stored: dict[str, t.Any]) -> None:
+        stored["spec"]["kubeadmConfigSpec"][part] = {**before, **braces}
+
+    for now in (mended, {}):
+        kept.store.modify(CONTROL_PLANE, "default", "my-control-plane", store)
+        kept.spec["kubeadmConfigSpec"][part] = {**before, **braces}
+        assert all(path.startswith(f"spec.kubeadmConfigSpec.{part}.") for path in kept.refused())
+        kept.spec["kubeadmConfigSpec"][part] = {**before, **now}
+        manifest = read_cluster([kept.written()], "default", "my-cluster")
+        warnings = stored_cluster.update_warnings(kept.store, manifest)
+        assert [f"{part} is mended in the manifest only" in each for each in warnings] == [True] * warned
+        (change,) = kept.apply()
+        assert part in change
+
+
+def test_beside_what_is_refused_nothing_else_may_change(kept: Kept) -> None:
+    kept.initialized()
+    kept.store.modify(
+        CONTROL_PLANE,
+        "default",
+        "my-control-plane",
+        lambda stored: stored["spec"]["kubeadmConfigSpec"].update(kubeletConfiguration={"a": "{{ nope }}", "b": "1"}),
+    )
+    kept.spec["kubeadmConfigSpec"]["kubeletConfiguration"] = {"a": "1", "b": "2"}
+    assert set(kept.refused()) == {"spec.kubeadmConfigSpec.kubeletConfiguration.b"}
+
+
+@pytest.mark.parametrize("in_the_store", [False, True])
+def test_templates_in_secrets_are_refused_before_anything_is_removed(kept: Kept, in_the_store: bool) -> None:
+    """Nothing of their contents is shown; what is encoded or no text is left alone."""
+    values = {
+        "k": "x\ntopsecret {{ topsecret.nope }}",
+        "p": "{% if topsecret %}",
+        "good": "{{ region }}",
+        "raw": "{{ x }}",
+    }
+    data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+    data["binary"] = base64.b64encode(b"\xff{{ nope }}").decode()
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "own", "namespace": "default"},
+        "type": "Opaque",
+        "data": data,
+    }
+    kept.spec["kubeadmConfigSpec"]["files"] = [
+        {"path": f"/{key}", "contentFrom": {"secret": {"name": "own", "key": key}}} for key in ("k", "good", "binary")
+    ] + [{"path": "/raw", "encoding": "base64", "contentFrom": {"secret": {"name": "own", "key": "raw"}}}]
+    kept.spec["kubeadmConfigSpec"]["users"] = [{"name": "u", "passwdFrom": {"secret": {"name": "own", "key": "p"}}}]
+    if in_the_store:
+        kept.store.create(secret)
+    else:
+        kept.documents.append(secret)
+    found = kept.refused()
+    assert set(found) == {
+        "spec.kubeadmConfigSpec.files[0].contentFrom",
+        "spec.kubeadmConfigSpec.users[0].passwdFrom",
+    }
+    file = found["spec.kubeadmConfigSpec.files[0].contentFrom"].text()
+    assert "Secret own, key k, a template in line 2: this is no instance data" in file
+    assert not any("topsecret" in each.text() for each in found.values())

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import typing as t
 from pathlib import Path
 
@@ -111,3 +112,17 @@ def test_no_such_cluster_and_one_that_goes(store: EditedStore) -> None:
     store.delete(CLUSTER, "default", "prod")
     store.modify(CONTROL_PLANE, "default", NAME, lambda found: found["spec"].update(replicas=2))
     assert settle(store) == []
+
+
+def test_templates_in_secrets_are_refused(store: EditedStore) -> None:
+    """A machine would be removed for one that can't be started."""
+    data = {"k": base64.b64encode(b"{{ topsecret }}").decode()}
+    metadata = {"name": "own", "namespace": "default"}
+    store.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data})
+    file = {"path": "/a", "contentFrom": {"secret": {"name": "own", "key": "k"}}}
+    store.modify(
+        CONTROL_PLANE, "default", NAME, lambda stored: stored["spec"]["kubeadmConfigSpec"].update(files=[file])
+    )
+    with pytest.raises(ManifestError) as error:
+        settle(store)
+    assert "Secret own, key k" in str(error.value) and "topsecret" not in str(error.value)
