@@ -96,7 +96,10 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _is_complete(objects: ClusterObjects, name: str) -> bool:
-        """Return whether a machine's instance data fills in all templates, those in Secrets too."""
+        """Return whether instance data fills in all of a machine's templates.
+
+        Those in Secrets, too.
+        """
         machine = objects.machine(name) or {"metadata": {"name": name}}
         resolve_secret = functools.partial(secret_value, objects.store, objects.namespace)
         config, infrastructure = objects.kubeadm_configs[name], objects.infrastructure_machines[name]

@@ -33,7 +33,7 @@ def secret_value(store: Store, namespace: str, name: str, key: str) -> bytes:
 
 
 def secret_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
-    """Return violations by templates in the Secrets that files and users refer to.
+    """Return violations by templates in the Secrets of files and users.
 
     Here, before a rollout removes a machine for one that could not be started.
     """
@@ -46,7 +46,7 @@ def secret_violations(store: Store, manifest: ClusterManifest) -> list[Violation
 
 
 def _known_value(store: Store, namespace: str, given: Sequence[Object], name: str, key: str) -> Optional[bytes]:
-    """Return the decoded value of a Secret's key, None where there is none.
+    """Return the decoded value of a Secret's key, or None.
 
     `given` are a manifest's Secrets, which come before the stored ones.
     """

@@ -53,7 +53,7 @@ def unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
 
 
 def _is_unreadable(context: Context, machine: MachineView) -> bool:
-    """Return whether a machine can't be started with its KubeadmConfig, and another one could.
+    """Return whether a machine's KubeadmConfig has refused templates, the spec none.
 
     Escaping what an earlier release kept with braces is no change, so it is not outdated for that.
     """

@@ -154,7 +154,9 @@ def validate_node_names(config: Object, path: str, report: Report) -> None:
 
 
 def validate_secrets(config: Object, path: str, find: Callable[[str, str], Optional[bytes]], report: Report) -> None:
-    """Refuse templates in a KubeadmConfigSpec's Secrets that no machine's data fills in.
+    """Refuse templates in a KubeadmConfigSpec's Secrets.
+
+    Those that no machine's data fills in.
 
     `find` returns the decoded value of a Secret's key, None where there is none. Nothing of it is shown.
     """
@@ -162,19 +164,16 @@ def validate_secrets(config: Object, path: str, find: Callable[[str, str], Optio
         for index, entry in enumerate(config.get(section) or []):
             source = (entry.get(field) or {}).get("secret")
             # Encoded contents are opaque.
-            content = find(source["name"], source["key"]) if source and entry.get("encoding") not in ENCODINGS else None
-            for _shown, line, rule in _problems(read(text_of(content) or "")):
-                secret = f"Secret {source['name']}, key {source['key']}"
-                report.add(
-                    child(item(child(path, section), index), field),
-                    None,
-                    f"{secret}, a template in line {line}: {rule}",
-                    _FIX,
-                )
+            if not source or entry.get("encoding") in ENCODINGS:
+                continue
+            secret = f"Secret {source['name']}, key {source['key']}"
+            where = child(item(child(path, section), index), field)
+            for _shown, line, rule in _problems(read(text_of(find(source["name"], source["key"])) or "")):
+                report.add(where, None, f"{secret}, a template in line {line}: {rule}", _FIX)
 
 
 def text_of(content: Optional[bytes]) -> Optional[str]:
-    """Return a Secret's value as the text that is rendered, None where it is none."""
+    """Return a Secret's value as text, None where it is none."""
     try:
         return None if content is None else content.decode()
     except UnicodeDecodeError:

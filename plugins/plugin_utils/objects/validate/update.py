@@ -97,7 +97,7 @@ def validate_control_plane_update(
 
 
 def invalid_paths(stored: Object) -> set[str]:
-    """Return the paths of a stored KubeadmControlPlane that no manifest may have any more.
+    """Return the paths of a stored KubeadmControlPlane's refused values.
 
     An earlier release stored them, or whoever writes to the API.
     """
