@@ -52,6 +52,8 @@ options:
     description:
       - Infrastructure providers' roles of your own, by the kind of template or cluster that each serves, as C(control_plane_more_providers) has them.
       - For C(AcmeMachineTemplate) the kinds C(AcmeCluster), C(AcmeMachine) and C(AcmeMachineTemplate) are defined.
+      - A provider that has brought definitions of its own of one of them, in whatever group and versions, keeps these, and none is made. The Role then has its
+        kinds as they are defined there. Install the provider's definitions first, and run this again when it brings more.
     type: dict
     default: {}
 extends_documentation_fragment:

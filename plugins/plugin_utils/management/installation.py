@@ -71,7 +71,7 @@ def kinds_for(providers: Mapping[str, Any]) -> list[definitions.Kind]:
         providers: the roles of providers by the kind that each serves: AcmeCluster, AcmeMachineTemplate.
     """
     found = list(definitions.KINDS)
-    prefixes = {re.sub(r"(Cluster|MachineTemplate)$", "", str(kind)) for kind in providers}
+    prefixes = {_prefix(str(kind)) for kind in providers}
     known = {kind.name for kind in found}
     for prefix in sorted(prefixes):
         found += [kind for kind in definitions.infrastructure_kinds(prefix) if kind.name not in known]
@@ -81,22 +81,47 @@ def kinds_for(providers: Mapping[str, Any]) -> list[definitions.Kind]:
 def plan(api: KubernetesApi, wish: Wish) -> list[Change]:
     """Return the changes to make, in order; empty where nothing is missing.
 
+    Of a provider that has brought definitions of its own, in whatever group, none is made; the runner's Role has its kinds.
+
     Raises ManagedElsewhere or OtherDefinitions where the definitions there are not ours to write, and the API's own errors.
     """
     minor = server_minor(api)
-    wanted = [definitions.definition(kind, minor) for kind in wish.kinds]
+    foreign = _foreign_kinds(api, wish.kinds)
+    brought = {_prefix(each.kind) for each in foreign}
+    found = [kind for kind in wish.kinds if definitions.is_known(kind.name) or _prefix(kind.name) not in brought]
+    wanted = [definitions.definition(kind, minor) for kind in found]
     stored = {name(each): _read(api, _path(each)) for each in wanted}
     recognition.refuse_cluster_api(api)
     recognition.refuse_others(api.host, stored)
     recognition.refuse_newer(api.host, stored, definitions.REVISION_NUMBER)
-    wanted += roles.cluster_roles(wish.kinds)
+    wanted += roles.cluster_roles(found)
     for namespace in wish.namespaces:
         base.check_namespace(namespace)
         wanted.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-        wanted.append(roles.runner_role(namespace, wish.kinds))
+        wanted.append(roles.runner_role(namespace, found, foreign))
         if wish.runners:
             wanted.append(roles.runner_binding(namespace, wish.runners))
     return [change for each in wanted for change in _difference(api, each, stored)]
+
+
+def _prefix(kind: str) -> str:
+    """Return what the three kinds of a provider have in common."""
+    return re.sub(r"(Cluster|MachineTemplate|Machine)$", "", kind)
+
+
+def _foreign_kinds(api: KubernetesApi, wanted: Sequence[definitions.Kind]) -> list[roles.ForeignKind]:
+    """Return the kinds that registered providers have brought themselves."""
+    names = {kind.name for kind in wanted if not definitions.is_known(kind.name)}
+    if not names:
+        return []
+    found = set()
+    for each in api.send("get", DEFINITIONS).document.get("items") or []:
+        spec = each["spec"]
+        kind, versions = str(spec["names"]["kind"]), spec.get("versions") or []
+        if kind in names and not recognition.is_ours(each):
+            status = any("status" in (version.get("subresources") or {}) for version in versions)
+            found.add(roles.ForeignKind(str(spec["group"]), kind, str(spec["names"]["plural"]), status))
+    return sorted(found)
 
 
 def carry_out(api: KubernetesApi, changes: Sequence[Change], told: Callable[[str], None]) -> None:

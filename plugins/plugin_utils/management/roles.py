@@ -11,7 +11,7 @@ The Role of a runner has the verbs that a run sends and no other one; a test let
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...module_utils.common.violations import SECRET_KEYS
 from ..crds import crd_names, definitions
@@ -36,6 +36,15 @@ AGGREGATE_TO = "rbac.authorization.k8s.io/aggregate-to-"
 READ = ("get", "list", "watch")
 WRITE = ("create", "delete", "patch", "update")
 RUN = ("create", "delete", "get", "list", "update")
+
+
+class ForeignKind(NamedTuple):
+    """Kind of a provider's own definition: its group, name in paths, status."""
+
+    group: str
+    kind: str
+    plural: str
+    status: bool
 
 
 def cluster_roles(found: Sequence[definitions.Kind]) -> list[Object]:
@@ -100,7 +109,7 @@ def _has_secret_field(description: Any) -> bool:
     )
 
 
-def runner_role(namespace: str, found: Sequence[definitions.Kind]) -> Object:
+def runner_role(namespace: str, found: Sequence[definitions.Kind], foreign: Sequence[ForeignKind] = ()) -> Object:
     """Return the Role that a run needs in a namespace.
 
     A namespace with clusters; the Role grants nothing beyond that need.
@@ -110,6 +119,7 @@ def runner_role(namespace: str, found: Sequence[definitions.Kind]) -> Object:
     Args:
         namespace: the namespace.
         found: the kinds that are installed.
+        foreign: kinds of providers that have brought their own definitions. A Role can't be aggregated, so it names them.
     """
     with_status = [kind for kind in found if kind.status is not None]
     # What a machine template gives to them is written by server-side apply.
@@ -122,6 +132,7 @@ def runner_role(namespace: str, found: Sequence[definitions.Kind]) -> Object:
         *_rules(_scaled(found), ("get", "update"), "scale"),
         *_rules(applied, ("patch",)),
         *_rules(owners, ("update",), "finalizers"),
+        *_foreign_rules(foreign),
         {"apiGroups": [""], "resources": ["secrets"], "verbs": list(RUN)},
         {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "get", "update"]},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "get", "update"]},
@@ -167,6 +178,16 @@ def _rules(found: Sequence[definitions.Kind], verbs: Sequence[str], subresource:
         {"apiGroups": [group], "resources": sorted(named), "verbs": sorted(verbs)}
         for group, named in sorted(resources.items())
     ]
+
+
+def _foreign_rules(foreign: Sequence[ForeignKind]) -> list[Object]:
+    rules: list[Object] = []
+    for each in foreign:
+        verbs = [*RUN, "patch"] if each.kind.endswith("Machine") else RUN
+        rules.append({"apiGroups": [each.group], "resources": [each.plural], "verbs": sorted(verbs)})
+        if each.status:
+            rules.append({"apiGroups": [each.group], "resources": [f"{each.plural}/status"], "verbs": ["update"]})
+    return rules
 
 
 def _role(kind: str, name: str, rules: Sequence[Object], labels: Mapping[str, str]) -> Object:

@@ -67,6 +67,9 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
     ManifestError with every violation, and has then written nothing, where the manifest changes what can't be changed
     (docs/reference/cluster_api.md, "Admission rules").
     """
+    for provided in (manifest.infrastructure_cluster, manifest.machine_template):
+        if provided is not None:
+            store.prefer(provided)
     manifest = with_rebuilt_spec(store, manifest)
     manifest = _with_stored_values(store, manifest)
     violations = update_violations(store, manifest)

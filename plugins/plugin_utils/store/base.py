@@ -86,6 +86,10 @@ class Store(abc.ABC):
         if self._fence is not None:
             self._fence()
 
+    def prefer(self, obj: Object) -> None:
+        """Use an object's API version for its kind, where the store has several."""
+        return
+
     def journal_directory(self) -> str | None:
         """Return the directory of the journals, None where there is none (yet)."""
         return None

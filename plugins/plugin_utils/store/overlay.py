@@ -23,6 +23,11 @@ class OverlayStore(Store):
         self._now = now
         self._written: dict[tuple[KindRef, str, str], t.Optional[Object]] = {}
 
+    def prefer(self, obj: Object) -> None:
+        """Use an object's API version in the store below."""
+        if self._base is not None:
+            self._base.prefer(obj)
+
     def journal_directory(self) -> t.Optional[str]:
         """Return the other store's journal directory, for reading only."""
         return self._base.journal_directory() if self._base is not None else None

@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 import copy
+import re
 import typing as t
 from pathlib import Path
 
 import pytest
 import yaml
 from api_server import ApiServer
+from management import kubeconfig_of
 from management_workspace import DEFINITIONS
 from stored_manifest import Documents, example
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import crd_names, definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.graph import Graph
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_desired_state
@@ -40,7 +43,7 @@ def zenith(server: ApiServer) -> t.Iterator[None]:
     for kind in definitions.infrastructure_kinds("Zenith"):
         made = definitions.definition(kind)
         names.append(crd_names.crd_name(GROUP, kind.name))
-        made["metadata"]["name"] = names[-1]
+        made["metadata"] = {"name": names[-1]}
         [served] = made["spec"]["versions"]
         older = {**copy.deepcopy(served), "name": "v1alpha4", "storage": False}
         made["spec"].update(group=GROUP, versions=[{**served, "name": VERSION}, older])
@@ -89,12 +92,46 @@ def provisioned(stored: dict[str, t.Any]) -> None:
 
 
 @pytest.mark.usefixtures("zenith")
-def test_another_version_than_the_api_servers(kubernetes_store: KubernetesStore, tmp_path: Path) -> None:
-    """What its fields mean only its provider knows: the version to write is said, and nothing is stored."""
+def test_a_served_version_that_is_not_preferred(kubernetes_store: KubernetesStore, tmp_path: Path) -> None:
+    """The manifest's version is used, by a new store too; who has no manifest reads the preferred one."""
+    for kind in ("ZenithCluster", "ZenithMachineTemplate"):
+        for where, name in kubernetes_store.names((GROUP, kind)):
+            kubernetes_store.delete((GROUP, kind), where, name)
+    assert f"create ZenithCluster {NAMES[0]}/my-nspawncluster" in applied(kubernetes_store, tmp_path, "v1alpha4")
+    again = KubernetesStore(kubernetes_store.api)
+    assert applied(again, tmp_path, "v1alpha4") == []
+    reference = ((GROUP, "ZenithCluster"), "default", "my-nspawncluster")
+    found = [each.get(*reference) for each in (again, KubernetesStore(kubernetes_store.api))]
+    assert [each and each["apiVersion"] for each in found] == [f"{GROUP}/v1alpha4", f"{GROUP}/{VERSION}"]
+
+
+@pytest.mark.usefixtures("zenith")
+def test_a_version_that_is_not_served(kubernetes_store: KubernetesStore, tmp_path: Path) -> None:
+    """What its fields mean only its provider knows: the served versions are said, and nothing is stored."""
     before = kubernetes_store.list((GROUP, "ZenithCluster"))
-    with pytest.raises(StoreError, match=f"is of the version v1alpha4.*apiVersion {GROUP}/{VERSION} in the manifest"):
-        applied(kubernetes_store, tmp_path, "v1alpha4")
+    with pytest.raises(StoreError, match=f"is of the version v1alpha3.*serves this kind as {VERSION}, v1alpha4"):
+        applied(kubernetes_store, tmp_path, "v1alpha3")
     assert kubernetes_store.list((GROUP, "ZenithCluster")) == before
+
+
+@pytest.mark.usefixtures("zenith")
+def test_the_runners_role_has_a_providers_own_kinds(server: ApiServer) -> None:
+    """Without definitions beside the provider's; once, and then nothing is missing."""
+    api = KubernetesApi({"kubeconfig": server.kubeconfig})
+    wish = installation.Wish(installation.kinds_for(PROVIDERS), ["foreign"], [{"kind": "User", "name": "zenith"}])
+    changes = installation.plan(api, wish)
+    assert not [each.title for each in changes if "zenith" in each.title]
+    installation.carry_out(api, changes, lambda line: None)
+    assert installation.plan(api, wish) == []
+    as_runner = KubernetesStore(KubernetesApi({"kubeconfig": kubeconfig_of(server, "zenith")}))
+    what = {"apiVersion": f"{GROUP}/{VERSION}", "kind": "ZenithMachine", "spec": {}}
+    as_runner.create({**what, "metadata": {"name": "a", "namespace": "foreign"}})
+    as_runner.modify((GROUP, "ZenithMachine"), "foreign", "a", provisioned)
+    assert as_runner.delete((GROUP, "ZenithMachine"), "foreign", "a") is None
+    stranger = KubernetesStore(KubernetesApi({"kubeconfig": kubeconfig_of(server, "stranger")}))
+    rule = f'apiGroups: ["{GROUP}"], resources: ["zenithmachines"], verbs: ["list"]'
+    with pytest.raises(StoreError, match=re.escape(rule)):
+        stranger.list((GROUP, "ZenithMachine"), "foreign")
 
 
 def test_a_provider_that_is_not_installed(kubernetes_store: KubernetesStore, tmp_path: Path) -> None:

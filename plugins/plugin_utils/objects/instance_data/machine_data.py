@@ -62,7 +62,7 @@ KNOWN: Mapping[str, Known] = {
     "publicIPv6": Known(_of_datasource("public_ipv6"), "status.addresses, an ExternalIP of IPv6", own=True),
 }
 SAMPLE: Mapping[str, str] = {
-    **dict.fromkeys(KNOWN, "machine"),
+    **{key: key.lower() for key in KNOWN},
     "localIPv4": "192.0.2.1",
     "localIPv6": "2001:db8::1",
     "publicIPv4": "192.0.2.2",

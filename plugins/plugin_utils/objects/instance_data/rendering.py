@@ -9,6 +9,7 @@ A value is put in as it is and is never read as a template. Why: docs/decisions/
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
@@ -75,7 +76,15 @@ def _sampled(text: str) -> str:
     if _problems(template):
         return text
     # Any part of a value may be anything.
-    return "".join(part if isinstance(part, str) else SAMPLE[BY_NAME[part.name]] for part in template.parts)
+    return "".join(part if isinstance(part, str) else _sample_of(part) for part in template.parts)
+
+
+def _sample_of(reference: Reference) -> str:
+    # Another one for each reference: two paths that differ in it are two files.
+    value = SAMPLE[BY_NAME[reference.name]]
+    if not reference.splits or value[0].isdigit():
+        return value
+    return f"{value}{zlib.crc32(repr(reference.splits).encode()):x}"
 
 
 def is_rendered(value: Any) -> bool:

@@ -181,7 +181,11 @@ class _Sorter:
         own = self._cluster.name
         if isinstance(label, str) and _nearly(label, own):
             return _Wrong(_LABEL, label, _leads_nowhere(document), f"Did you mean {own}?")
-        near = _is_nearly_own(document.name, own) or any(_nearly(document.name, each) for each in self._missing_names())
+        missing = self._missing_names()
+        if document.name in missing and document.namespace != self._cluster.namespace:
+            fix = f"Give it the namespace of the Cluster that refers to it, {self._cluster.namespace}."
+            return _Wrong("metadata.namespace", document.namespace, _leads_nowhere(document), fix)
+        near = _is_nearly_own(document.name, own) or any(_nearly(document.name, each) for each in missing)
         return wrong if near else None
 
     def _used_names(self) -> set[str]:

@@ -55,7 +55,7 @@ def create_once(
         # What was under way all the while may have arrived at last, and it is the same either way.
         found = api.send("get", own_path, accepted=(404,))
         if found.status == 200:
-            return found if holds(found.document, _without_status(obj)) else Answer(409, {"reason": "AlreadyExists"})
+            return found if holds(found.document, without_status(obj)) else Answer(409, {"reason": "AlreadyExists"})
         if attempt == ATTEMPTS:
             return Answer(409, {"reason": "AlreadyExists"})
 
@@ -78,6 +78,7 @@ def holds(stored: t.Any, sent: t.Any) -> bool:
     return bool(stored == sent)
 
 
-def _without_status(obj: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def without_status(obj: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return an object without its status."""
     # An API server drops the status of what is created.
     return {key: value for key, value in obj.items() if key != "status"}

@@ -204,6 +204,16 @@ class KubernetesApi:
         )
 
 
+def _role_rule(verb: str, path: str) -> str:
+    """Return the rule of a Role that allows a request, "" where none does."""
+    parts = path.strip("/").split("/")
+    group, rest = (parts[1], parts[3:]) if parts[0] == "apis" else ("", parts[2:])
+    if len(rest) < 3 or rest[0] != "namespaces":
+        return ""
+    resource = "/".join([rest[2], *rest[4:]])
+    return f', by the rule {{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]}}'
+
+
 def refusal(host: str, verb: str, path: str, answer: Answer, credentials: str = "") -> Refused:
     """Return the error for an API's refusal.
 
@@ -220,7 +230,8 @@ def refusal(host: str, verb: str, path: str, answer: Answer, credentials: str = 
         why, fix = (
             f"these credentials may not {verb} there. {words}",
             (
-                "Bind the Role that the playbook kubeadm.control_plane.install makes to whoever runs this, or grant that verb on that resource."
+                "Bind the Role that the playbook kubeadm.control_plane.install makes to whoever runs this, or grant that verb on that resource"
+                f"{_role_rule(verb, path)}. Kinds of a provider that is registered later are in that Role when install was run again."
             ),
         )
         if _NOBODY in words:

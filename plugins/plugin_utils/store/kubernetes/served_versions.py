@@ -25,6 +25,7 @@ class ServedVersions:
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
         self._known: dict[KindRef, str] = {}
+        self._served: dict[KindRef, list[str]] = {}
 
     def of(self, kind_ref: KindRef) -> str:
         """Return the version to use for a kind.
@@ -40,29 +41,42 @@ class ServedVersions:
             if found is None:
                 # It may be installed meanwhile.
                 return ""
-            self._known[kind_ref] = found
+            self._served[kind_ref], self._known[kind_ref] = found, found[0] if found else ""
         return self._known[kind_ref]
+
+    def prefer(self, obj: base.Object) -> bool:
+        """Use an object's version for its kind; return whether that is new.
+
+        The API server converts what is stored; one that doesn't serve the version is not asked for it.
+        """
+        kind_ref, version = base.kind_ref_of(obj), str(obj["apiVersion"]).rpartition("/")[2]
+        used = self.of(kind_ref)
+        if not used or version == used or version not in self._served[kind_ref]:
+            return False
+        self._known[kind_ref] = version
+        return True
 
     def identity(self, obj: base.Object) -> tuple[KindRef, str, str]:
         """Return kind, namespace and name of an object to write.
 
-        One of another version than the used one is refused: its fields may have other meanings, and only its provider can convert them.
+        One of a version that isn't served is refused: its fields may have other meanings, and only its provider can convert them.
         """
         kind_ref, namespace, name = identity(obj)
         used, written = self.of(kind_ref), str(obj["apiVersion"]).rpartition("/")[2]
         if used and written != used:
+            served = ", ".join(self._served[kind_ref])
             raise base.StoreError(
                 f"{base.describe(kind_ref, namespace, name)} is of the version {written}",
                 self._api.host,
-                f"the API server's version of this kind is {used}, and what a field means in another one only its provider knows",
+                f"the API server serves this kind as {served}, and what a field means in another version only its provider knows",
                 f"Nothing was written. Write the object for apiVersion {kind_ref[0]}/{used} in the manifest.",
             )
         return kind_ref, namespace, name
 
-    def _asked(self, group: str, plural: str) -> t.Optional[str]:
-        """Return the version that has a resource, None where none has it.
+    def _asked(self, group: str, plural: str) -> t.Optional[list[str]]:
+        """Return the versions that have a resource, None where none has it.
 
-        "" where it is in none that may be read: to ask again would be refused again.
+        Empty where it is in none that may be read: to ask again would be refused again.
         """
         base.check_kind_ref((group, kinds.CLUSTER))
         root = f"/apis/{group}"
@@ -70,9 +84,10 @@ class ServedVersions:
         found, refused = answer.document, answer.status == 403
         preferred = (found.get("preferredVersion") or {}).get("version")
         versions = [str(each.get("version")) for each in found.get("versions") or []]
+        serving = []
         for version in sorted(versions, key=lambda each: each != preferred):
             answer = self._api.send("get", f"{root}/{version}", accepted=(403, 404))
             if any(each.get("name") == plural for each in answer.document.get("resources") or []):
-                return version
+                serving.append(version)
             refused = refused or answer.status == 403
-        return "" if refused else None
+        return serving if serving or refused else None

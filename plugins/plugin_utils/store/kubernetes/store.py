@@ -24,7 +24,7 @@ from ..events import Events
 from ..file.layout import SECRET
 from ..read_once import View
 from . import applied
-from .creation import create_once
+from .creation import create_once, without_status
 from .dropped_fields import refuse_loss
 from .requests import FIELD_MANAGER, Answer, KubernetesApi, Refused, refusal
 from .served_versions import ServedVersions
@@ -49,6 +49,11 @@ class KubernetesStore(base.Store):
         # What was read last: an update then needs no request to know what differs. Where it is old, the server refuses.
         self._known: dict[str, Object] = {}
         self._view: View | None = None
+
+    def prefer(self, obj: Object) -> None:
+        """Use an object's API version for its kind, where it is served."""
+        if self._served.prefer(obj):
+            self._forget()
 
     def journal_directory(self) -> str | None:
         """Return the directory of the journals on this controller."""
@@ -199,7 +204,7 @@ class KubernetesStore(base.Store):
             stored, emptied = self._apply(kind_ref, path, stored, given, metadata["resourceVersion"])
             applied.follow(obj, stored, before)
             metadata.update({field: stored["metadata"][field] for field in _OWN_FIELDS if field in stored["metadata"]})
-        if _without_status(obj) == _without_status(stored) and not emptied:
+        if without_status(obj) == without_status(stored) and not emptied:
             return stored
         return self._put(kind_ref, namespace, name, path, {**obj, "status": stored.get("status") or {}})
 
@@ -377,8 +382,7 @@ def as_kept(obj: t.Mapping[str, t.Any]) -> Object:
     Only nulls that are the same as an absent field are removed, which is nearly everywhere.
     """
     if not definitions.keeps_null(str(obj.get("kind"))):
-        kept: Object = _without_nulls(obj)
-        return kept
+        return dict(_without_nulls(obj))
     # What is described of these kinds can't be null; what is inside may be.
     parts = {key: part for key, part in obj.items() if part is not None}
     for key in ("spec", "status"):
@@ -394,7 +398,3 @@ def _without_nulls(value: t.Any) -> t.Any:
     if isinstance(value, (list, tuple)):
         return [_without_nulls(item) for item in value]
     return value
-
-
-def _without_status(obj: Object) -> Object:
-    return {key: value for key, value in obj.items() if key != "status"}

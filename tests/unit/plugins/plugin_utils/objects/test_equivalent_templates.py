@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import Report
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import equivalence
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.instance_data import rendering
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.validate.kubeadm_config_spec import (
+    validate_config,
+)
 
 
 def test_another_spelling_is_no_change() -> None:
@@ -52,3 +57,18 @@ def test_a_list_that_changes_takes_nothing_of_what_is_stored() -> None:
     old = {"files": [{"path": "/a", "content": ""}, {"path": "/b", "content": "x"}]}
     new = {"files": [{"path": "/a"}, {"path": "/b", "content": "z"}]}
     assert equivalence.keep_equivalent(old, new) == new
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("{{ local_hostname }}", "{{ region }}", False),
+        ("{{ local_hostname.split('-')[0] }}", "{{ local_hostname.split('-')[1] }}", False),
+        ("{{ local_hostname }}", "{{ ds.meta_data.local_hostname }}", True),
+    ],
+)
+def test_paths_are_the_same_where_their_references_are(first: str, second: str, same: bool) -> None:
+    report = Report("a")
+    files = [{"path": f"/etc/{each}", "content": "a"} for each in (first, second)]
+    validate_config(rendering.sample({"files": files}), "spec", report)
+    assert [each.path for each in report.violations] == (["spec.files[1].path"] if same else [])

@@ -103,6 +103,7 @@ def test_the_same_document_twice_is_no_matter_here(documents: Documents, read: R
         (secret("some", metadata={"labels": {"cluster.x-k8s.io/cluster-name": "my-clusetr"}}), "metadata.labels"),
         # Nearly what files of the control plane refer to.
         (secret("audit-polcy"), "metadata.name"),
+        ({**secret("audit-policy"), "metadata": {"name": "audit-policy", "namespace": "other"}}, "metadata.namespace"),
         (other("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane"), "metadata.name"),
         (other("infrastructure.cluster.x-k8s.io/v1beta1", "NspawnCluster"), "metadata.name"),
         (other("cluster.x-k8s.io/v1beta2", "MachineHealthCheck", spec={"clusterName": "prod"}), "spec.clusterName"),
