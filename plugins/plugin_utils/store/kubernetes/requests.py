@@ -205,7 +205,7 @@ class KubernetesApi:
 
 
 def _role_rule(verb: str, path: str) -> str:
-    """Return the rule of a Role that allows a request, "" where none does."""
+    """Return the rule of a Role that allows a request, if any."""
     parts = path.strip("/").split("/")
     group, rest = (parts[1], parts[3:]) if parts[0] == "apis" else ("", parts[2:])
     if len(rest) < 3 or rest[0] != "namespaces":
