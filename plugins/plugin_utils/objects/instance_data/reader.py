@@ -66,10 +66,14 @@ class Problem:
 
 @dataclass(frozen=True)
 class Template:
-    """Text in parts: literal text and references, or the problems with it."""
+    """Text in parts: literal text and references, or the problems with it.
+
+    `comments` are the lines in which comments begin.
+    """
 
     parts: Sequence[Union[str, Reference]]
     problems: Sequence[Problem] = ()
+    comments: Sequence[int] = ()
 
     @property
     def references(self) -> list[Reference]:
@@ -101,6 +105,7 @@ class _Reader:
         self._text = text
         self._parts: list[Union[str, Reference]] = []
         self._problems: list[Problem] = []
+        self._comments: list[int] = []
         self._at = 0
         self._line, self._counted = 1, 0
 
@@ -120,6 +125,7 @@ class _Reader:
                 if end < 0:
                     look = start + 1
                     continue
+                self._comments.append(self._line_of(start))
                 self._literal(start, text.startswith("{#-", start))
                 self._resume(end + 2, text[start + 2 : end].endswith("-"), newline=True)
             elif tag == "{%":
@@ -128,7 +134,7 @@ class _Reader:
                 self._expression(start)
             look = self._at
         self._add(text[self._at :])
-        return Template(tuple(self._parts), tuple(self._problems))
+        return Template(tuple(self._parts), tuple(self._problems), tuple(self._comments))
 
     def _add(self, part: Union[str, Reference]) -> None:
         if isinstance(part, str) and self._parts and isinstance(self._parts[-1], str):

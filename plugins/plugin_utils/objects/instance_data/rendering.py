@@ -130,6 +130,8 @@ def validate(config: Object, path: str, report: Report) -> None:
             rule = "a template is filled in for each machine, and this field is the same for all machines"
             fix = "Write the value, or use the reference in a file, a command or nodeRegistration.kubeletExtraArgs."
             report.add(where, None, rule, fix)
+        elif template.comments:
+            report.warn(where, _left_out(template))
     for name, where in _node_names(config, path):
         _node_name(name, where, report)
 
@@ -165,7 +167,7 @@ def validate_node_names(config: Object, path: str, report: Report) -> None:
 def validate_secrets(config: Object, path: str, find: Callable[[str, str], Optional[bytes]], report: Report) -> None:
     """Refuse templates in a KubeadmConfigSpec's Secrets.
 
-    Those that no machine's data fills in.
+    Those that no machine's data fills in. Of comments is warned.
 
     `find` returns the decoded value of a Secret's key, None where there is none. Nothing of it is shown.
     """
@@ -177,8 +179,18 @@ def validate_secrets(config: Object, path: str, find: Callable[[str, str], Optio
                 continue
             secret = f"Secret {source['name']}, key {source['key']}"
             where = child(item(child(path, section), index), field)
-            for _shown, line, rule in _problems(read(text_of(find(source["name"], source["key"])) or "")):
+            template = read(text_of(find(source["name"], source["key"])) or "")
+            for _shown, line, rule in _problems(template):
                 report.add(where, None, f"{secret}, a template in line {line}: {rule}", _FIX)
+            if template.comments:
+                report.warn(where, f"{secret}, {_left_out(template)}")
+
+
+def _left_out(template: Template) -> str:
+    """Return the warning about a text's comments, of which nothing is shown."""
+    first, *others = template.comments
+    more = f" and {len(others)} more" if others else ""
+    return f"the comment {{# ... #}} that begins in line {first}{more}: cloud-init leaves it out, and so it is here. {RAW_HINT}."
 
 
 def text_of(content: Optional[bytes]) -> Optional[str]:
