@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Optional
 
-from ...module_utils.common.violations import Violation
+from ...module_utils.common.violations import Report
 from ..calls.failure import ControlPlaneFailure
 from ..objects.instance_data import rendering
 from ..objects.manifest.reader import ClusterManifest
@@ -32,8 +32,8 @@ def secret_value(store: Store, namespace: str, name: str, key: str) -> bytes:
     return base64.b64decode(secret["data"][key])
 
 
-def secret_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
-    """Return violations by templates in the Secrets of files and users.
+def checked_secrets(store: Store, manifest: ClusterManifest) -> Report:
+    """Check the templates in the Secrets of files and users.
 
     Here, before a rollout removes a machine for one that could not be started.
     """
@@ -42,7 +42,7 @@ def secret_violations(store: Store, manifest: ClusterManifest) -> list[Violation
     report = manifest.report(manifest.control_plane)
     config = manifest.control_plane["spec"].get("kubeadmConfigSpec") or {}
     rendering.validate_secrets(config, "spec.kubeadmConfigSpec", find, report)
-    return report.violations
+    return report
 
 
 def _known_value(store: Store, namespace: str, given: Sequence[Object], name: str, key: str) -> Optional[bytes]:

@@ -38,7 +38,7 @@ from .cluster_objects import (
     kind_of,
 )
 from .propagation import IN_PLACE, changed_paths, propagate
-from .secret_values import secret_violations
+from .secret_values import checked_secrets
 
 _METADATA = ("labels", "annotations")
 # What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
@@ -147,17 +147,16 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
         clusters = (cluster, _merged(cluster, manifest.cluster)) if cluster is not None else None
         report = manifest.report(manifest.control_plane)
         update.validate_control_plane_update(
-            control_plane, manifest.control_plane, report, clusters, coredns_releases.refusal
+            control_plane, manifest.control_plane, report, clusters, coredns_releases.refusal, was_initialized
         )
         violations += report.violations
         violations += in_place_changes.violations(control_plane, manifest)
-    violations += secret_violations(store, manifest)
     for secret in manifest.secrets:
         stored = _stored(store, secret)
         if stored is not None:
-            report = manifest.report(secret)
-            update.validate_secret_update(stored, secret, was_initialized, report)
+            update.validate_secret_update(stored, secret, was_initialized, report := manifest.report(secret))
             violations += report.violations
+    violations += checked_secrets(store, manifest).violations
     return violations + stored_health_checks.update_violations(store, manifest)
 
 
@@ -181,9 +180,10 @@ def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManif
 
 def update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
     """Return warnings about the manifest's changes, in sentences."""
-    stored, control_plane = _stored(store, manifest.machine_template), _stored(store, manifest.control_plane)
-    found = update.template_warnings(stored, manifest.machine_template) if stored is not None else []
-    return found + (update.component_warnings(control_plane, manifest.control_plane) if control_plane else [])
+    manifest = with_rebuilt_spec(store, manifest)
+    found = update.template_warnings(_stored(store, manifest.machine_template), manifest.machine_template)
+    found += update.component_warnings(_stored(store, manifest.control_plane), manifest.control_plane)
+    return found + checked_secrets(store, manifest).warnings
 
 
 def _stored(store: Store, desired: Object) -> t.Optional[Object]:

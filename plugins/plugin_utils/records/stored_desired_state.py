@@ -31,7 +31,7 @@ from ..store.base import Conflict, Store, kind_ref_of
 from . import stored_health_checks
 from .cluster_objects import CLUSTER, CLUSTER_LABEL, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
 from .propagation import changed_paths, propagate
-from .secret_values import secret_violations
+from .secret_values import checked_secrets
 
 # How messages name where a fault is, in place of a file.
 WHERE = "the store"
@@ -98,7 +98,7 @@ def _settle(
     _refuse_without_control_plane(stored)
     text = yaml.safe_dump_all([_as_written(each) for each in stored])
     manifest = read_cluster([WHERE], namespace, name, providers, {WHERE: text})
-    violations = secret_violations(store, manifest)
+    violations = checked_secrets(store, manifest).violations
     if violations:
         raise ManifestError(violations)
     read = {(kind_ref_of(each), str(each["metadata"]["name"])): each for each in stored}

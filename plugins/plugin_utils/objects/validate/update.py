@@ -13,14 +13,15 @@ Everything is compared by its meaning (equivalence.py): another Cluster API vers
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Callable, Union
 
 from ....module_utils.common import kubernetes_versions
 from ....module_utils.common.violations import SECRET_KEYS, Report, child, steps
 from .. import advice, kinds
 from ..equivalence import ABSENT, canonical, cluster_values, same
-from .control_plane import SURGELESS_REPLICAS, managed_etcd, replica_rules, validate_control_plane
+from .control_plane import SURGELESS_REPLICAS, managed_etcd, replica_rules
+from .mending import unkeepable
 
 Object = Mapping[str, Any]
 # Why CoreDNS can't be changed from one image tag to another; None where it can.
@@ -60,6 +61,7 @@ _MUTABLE: Mapping[str, _Allowed] = {
     },
 }
 _RESTORE = "Restore the old value; to have the new one, make a new cluster."
+_AS_THE_CLUSTER = "Joining machines take it from the ConfigMap kube-system/kubeadm-config: write that value in the stored KubeadmControlPlane first, then here."
 _FIXES: Mapping[str, str] = {
     f"{_CONFIG}.kubeletConfiguration": "Edit the cluster's kubelet ConfigMap, or patch it with patches.directory.",
     f"{_CONFIG}.kubeProxyConfiguration": "Edit the ConfigMap kube-system/kube-proxy in the cluster.",
@@ -78,6 +80,7 @@ def validate_control_plane_update(
     report: Report,
     clusters: tuple[Object, Object] | None = None,
     dns_refusal: DnsRefusal | None = None,
+    was_initialized: bool = False,
 ) -> None:
     """Check a KubeadmControlPlane (hub, defaulted) against the stored one.
 
@@ -86,49 +89,31 @@ def validate_control_plane_update(
     """
     before, after = _with_cluster_values(stored["spec"], desired["spec"], clusters)
     refused = list(_refused(before, after, _MUTABLE, "spec"))
-    invalid = invalid_paths(stored) if refused else set()
+    mended = unkeepable(stored, desired, [path for path, _old, _new in refused])
     for path, old, new in refused:
-        if not _mends(path, invalid):
+        if path not in mended:
             _unchangeable(path, old, new, report)
+        elif was_initialized and path.startswith(f"{_CLUSTER_CONFIGURATION}."):
+            # kubeadm of a joining machine takes it from the cluster: with another folder of certificates it could not join.
+            _unchangeable(path, old, new, report, _AS_THE_CLUSTER)
     _etcd(stored, desired, report)
     _version(stored, desired, report)
     if dns_refusal is not None:
         _dns(stored, desired, report, dns_refusal)
 
 
-def invalid_paths(stored: Object) -> set[str]:
-    """Return the paths of a stored KubeadmControlPlane's refused values.
-
-    An earlier release stored them, or whoever writes to the API.
-    """
-    found = Report("")
-    validate_control_plane(stored, None, found)
-    return {each.path for each in found.violations}
-
-
-def _mends(path: str, invalid: Iterable[str]) -> bool:
-    """Return whether a change concerns a stored value that is refused.
-
-    Otherwise neither keeping nor changing it would be accepted.
-    """
-    return any(_within(path, each) or _within(each, path) for each in invalid)
-
-
-def _within(path: str, outer: str) -> bool:
-    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
-
-
-def component_warnings(stored: Object, desired: Object) -> list[str]:
+def component_warnings(stored: Object | None, desired: Object) -> list[str]:
     """Return warnings for component configurations that are mended.
 
     kubeadm wrote them to the cluster with the first machine, and a joining machine reads them there.
     """
-    own, wanted = (each["spec"].get("kubeadmConfigSpec") or {} for each in (stored, desired))
+    own, wanted = (each["spec"].get("kubeadmConfigSpec") or {} for each in (stored or desired, desired))
     label = kinds.label_of(desired)
     return [
-        f"{label}: {_CONFIG}.{name} is mended in the manifest only; the cluster keeps what it was made with. {_FIXES[f'{_CONFIG}.{name}']}"
+        f"{label}: {_CONFIG}.{name} is mended in the manifest only: the cluster keeps what it was made with, though its machines are replaced. "
+        f"{_FIXES[f'{_CONFIG}.{name}']}"
         for name in _COMPONENTS
-        if own.get(name) is not None and own.get(name) != wanted.get(name)
+        if own.get(name) is not None and not same(own[name], wanted.get(name), name)
     ]
 
 
@@ -245,12 +230,12 @@ def _leaves(old: Any, new: Any, path: str, key: str) -> Iterator[tuple[str, Any,
         yield path, canonical(old, key), canonical(new, key)
 
 
-def _unchangeable(path: str, old: Any, new: Any, report: Report) -> None:
+def _unchangeable(path: str, old: Any, new: Any, report: Report, remedy: str = "") -> None:
     hidden = any(part in SECRET_KEYS or part in _COMPONENTS for part in map(str, steps(path)))
     was = "it was not set" if old is ABSENT else f"it was {_show(old)}" if not hidden else "it had another value"
     verb = "removed" if new is ABSENT else "set" if old is ABSENT else "changed"
     value = None if hidden or new is ABSENT else _plain(new)
-    fix = next((text for prefix, text in _FIXES.items() if path.startswith(prefix)), _RESTORE)
+    fix = remedy or next((text for prefix, text in _FIXES.items() if path.startswith(prefix)), _RESTORE)
     report.add(path, value, f"this cannot be {verb} after creation; {was}", fix)
 
 
@@ -351,12 +336,12 @@ def _dns(stored: Object, desired: Object, report: Report, refusal: DnsRefusal) -
         report.add(path, new, f"CoreDNS cannot be changed from {old!r}: {why}", fix)
 
 
-def template_warnings(stored: Object, desired: Object) -> list[str]:
+def template_warnings(stored: Object | None, desired: Object) -> list[str]:
     """Return warnings for a machine template that changed under its name.
 
     Machines that exist keep what they have.
     """
-    if stored.get("spec") == desired.get("spec"):
+    if stored is None or stored.get("spec") == desired.get("spec"):
         return []
     return [
         f"{kinds.label_of(desired)} was changed under its name: new machines get the new content, those that exist are not replaced. "

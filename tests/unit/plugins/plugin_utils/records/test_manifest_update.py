@@ -17,7 +17,7 @@ from stored_manifest import CONFIGURATION, Kept, example
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.equivalence import keep_equivalent
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import adopted_machines, stored_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
@@ -262,17 +262,16 @@ def test_a_template_changed_under_its_name_is_told(kept: Kept) -> None:
     assert stored_cluster.update_warnings(kept.store, manifest) == []
 
 
-STORED_BRACES: list[tuple[str, t.Any, t.Any, bool]] = [
-    ("kubeletConfiguration", {"providerID": "{{ instance_id }}"}, {"providerID": "acme://1"}, True),
-    ("kubeletConfiguration", {"clusterDNS": ["{{ nope }}"]}, {"clusterDNS": ["10.96.0.10"]}, True),
-    ("kubeProxyConfiguration", {"hostnameOverride": "{% if x %}"}, {"hostnameOverride": "a"}, True),
-    ("clusterConfiguration", {"certificatesDir": "/etc/{{ region }}"}, {"certificatesDir": "/etc/pki"}, False),
+STORED_BRACES: list[tuple[str, t.Any, t.Any]] = [
+    ("kubeletConfiguration", {"providerID": "{{ instance_id }}"}, {"providerID": "acme://1"}),
+    ("kubeletConfiguration", {"clusterDNS": ["{{ nope }}"]}, {"clusterDNS": ["10.96.0.10"]}),
+    ("kubeProxyConfiguration", {"hostnameOverride": "{% if x %}"}, {"hostnameOverride": "a"}),
 ]
 
 
-@pytest.mark.parametrize(("part", "braces", "mended", "warned"), STORED_BRACES)
+@pytest.mark.parametrize(("part", "braces", "mended"), STORED_BRACES)
 def test_what_is_stored_and_refused_can_be_mended_or_removed(
-    kept: Kept, part: str, braces: t.Any, mended: t.Any, warned: bool
+    kept: Kept, part: str, braces: t.Any, mended: t.Any
 ) -> None:
     """An earlier release kept it: neither as it is nor changed would it be accepted otherwise."""
     kept.initialized()
@@ -288,7 +287,7 @@ def test_what_is_stored_and_refused_can_be_mended_or_removed(
         kept.spec["kubeadmConfigSpec"][part] = {**before, **now}
         manifest = read_cluster([kept.written()], "default", "my-cluster")
         warnings = stored_cluster.update_warnings(kept.store, manifest)
-        assert [f"{part} is mended in the manifest only" in each for each in warnings] == [True] * warned
+        assert [f"{part} is mended in the manifest only" in each for each in warnings] == [True]
         (change,) = kept.apply()
         assert part in change
 
@@ -305,13 +304,54 @@ def test_beside_what_is_refused_nothing_else_may_change(kept: Kept) -> None:
     assert set(kept.refused()) == {"spec.kubeadmConfigSpec.kubeletConfiguration.b"}
 
 
+def test_what_joining_machines_take_from_the_cluster_is_mended_only_before_there_is_one(kept: Kept) -> None:
+    """With another certificatesDir than the ConfigMap's a machine of the rollout could not join."""
+    path = f"{CONFIGURATION}.certificatesDir"
+
+    def store(stored: dict[str, t.Any]) -> None:
+        stored["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]["certificatesDir"] = "/etc/{{ region }}"
+
+    kept.store.modify(CONTROL_PLANE, "default", "my-control-plane", store)
+    kept.configuration["certificatesDir"] = "/etc/pki"
+    (change,) = kept.apply()
+    assert path in change
+    kept.store.modify(CONTROL_PLANE, "default", "my-control-plane", store)
+    kept.initialized()
+    assert "ConfigMap kube-system/kubeadm-config" in kept.refused()[path].fix
+
+
+def test_what_is_refused_beside_another_stored_value_only_may_not_change(kept: Kept) -> None:
+    """The manifest could keep it: here the stored flag, which may change, was edited."""
+    kept.configuration["networking"] = {"podSubnet": "192.168.0.0/16"}
+    kept.apply()
+    flags = [{"name": "node-cidr-mask-size", "value": "8"}]
+
+    def edit(stored: dict[str, t.Any]) -> None:
+        stored["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]["controllerManager"] = {"extraArgs": flags}
+
+    kept.store.modify(CONTROL_PLANE, "default", "my-control-plane", edit)
+    kept.configuration["networking"] = {"podSubnet": "10.1.0.0/16"}
+    assert f"{CONFIGURATION}.networking.podSubnet" in kept.refused()
+
+
+def test_an_adopted_configuration_that_the_manifest_leaves_out_is_not_mended(kept: Kept) -> None:
+    def adopted(stored: dict[str, t.Any]) -> None:
+        stored["metadata"]["annotations"] = {adopted_machines.REBUILT: ""}
+        stored["spec"]["kubeadmConfigSpec"]["kubeletConfiguration"] = {"maxPods": 50}
+
+    kept.store.modify(CONTROL_PLANE, "default", "my-control-plane", adopted)
+    del kept.spec["kubeadmConfigSpec"]
+    manifest = read_cluster([kept.written()], "default", "my-cluster")
+    assert stored_cluster.update_warnings(kept.store, manifest) == []
+
+
 @pytest.mark.parametrize("in_the_store", [False, True])
 def test_templates_in_secrets_are_refused_before_anything_is_removed(kept: Kept, in_the_store: bool) -> None:
     """Nothing of their contents is shown; what is encoded or no text is left alone."""
     values = {
         "k": "x\ntopsecret {{ topsecret.nope }}",
         "p": "{% if topsecret %}",
-        "good": "{{ region }}",
+        "good": "{{ region }}\n{# topsecret #}",
         "raw": "{{ x }}",
     }
     data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
@@ -336,6 +376,9 @@ def test_templates_in_secrets_are_refused_before_anything_is_removed(kept: Kept,
         "spec.kubeadmConfigSpec.files[0].contentFrom",
         "spec.kubeadmConfigSpec.users[0].passwdFrom",
     }
+    manifest = read_cluster([kept.written()], "default", "my-cluster")
+    (warning,) = stored_cluster.update_warnings(kept.store, manifest)
+    assert "files[1].contentFrom: Secret own, key good, the comment {# ... #} that begins in line 2" in warning
     file = found["spec.kubeadmConfigSpec.files[0].contentFrom"].text()
     assert "Secret own, key k, a template in line 2: this is no instance data" in file
-    assert not any("topsecret" in each.text() for each in found.values())
+    assert not any("topsecret" in each for each in (warning, *(each.text() for each in found.values())))
