@@ -59,15 +59,12 @@ class ApplyingAction(ForeseeingAction):
             new = not self.check_mode and store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None
             if new:
                 self._refuse_new(store, manifest, arguments)
-            warnings = stored_cluster.update_warnings(store, manifest)
             try:
-                changes = stored_cluster.apply_manifest(store, manifest)
+                changes = self.applied(store, manifest)
             except StoreError:
                 self.note("store objects of the manifest, not all of them")
                 raise
             changes += deleted_machines.restore(self.open_objects(arguments, store))
-            for warning in warnings:
-                self.display.warning(warning)
             return {**self._told(arguments, changes), "checked_beforehand": new}
         store = self.open_store(arguments)
         if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:

@@ -105,6 +105,19 @@ def test_a_store_that_exists_is_left_byte_for_byte(folder: Folder) -> None:
     assert folder.files() == before
 
 
+def test_warnings_about_a_manifests_changes_are_shown(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    """As those of a run are."""
+    run_action("cluster", cluster="prod", store={"path": str(folder.store)}, manifests=[str(folder.manifest)])
+    documents = list(yaml.safe_load_all(folder.manifest.read_text()))
+    (template,) = (each for each in documents if each["kind"].endswith("MachineTemplate"))
+    template["spec"]["template"]["spec"]["image"] = "other"
+    folder.manifest.write_text(yaml.safe_dump_all(documents))
+    capsys.readouterr()
+    assert not folder.run().get("failed")
+    said = capsys.readouterr()
+    assert "was changed under its name" in " ".join(f"{said.out} {said.err}".split())
+
+
 def test_what_is_printed_is_what_is_returned(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     result = folder.run()
     shown = capsys.readouterr().out
