@@ -10,11 +10,9 @@ import typing as t
 from ..module_utils.common import settings
 from ..module_utils.common.redact import redact
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
-from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.objects import advice, kinds
+from ..plugin_utils.objects import kinds
+from ..plugin_utils.reconcile import snapshot_before_change
 from ..plugin_utils.records.cluster_objects import ClusterObjects
-
-MODULE = "etcd_snapshot"
 
 
 class ActionModule(ControlPlaneAction):
@@ -41,23 +39,20 @@ class ActionModule(ControlPlaneAction):
             return {"changed": False, "taken": False, "msg": waived}
         self.check_lock(arguments)
         self.progress(objects.name, "an etcd snapshot is taken and verified")
-        call: dict[str, t.Any] = {"name": f"{objects.name}-{arguments['name']}", "keep": arguments["keep"]}
+        call = snapshot_before_change.call_of(objects, arguments["name"], arguments["keep"])
         if arguments["fencing"] is not None:
             call["fencing"] = arguments["fencing"]
         caller = self.machine_caller(arguments, objects)
         failures = []
         for machine in reversed(objects.bootstrapped_machines()):
             name = str(machine["metadata"]["name"])
-            answer = caller.call(objects.reach(name), MODULE, call)
+            answer = caller.call(objects.reach(name), snapshot_before_change.MODULE, call)
             if not answer.failed:
                 said = f"machine {name} keeps {answer.result.get('path')}"
                 return {"changed": True, "taken": True, "msg": said, "machine": name, "path": answer.result.get("path")}
             failures.append(f"{name}: {redact(answer.message)}")
-        raise ControlPlaneFailure(
-            f"no etcd snapshot of {objects.title} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}. "
-            "Nothing else was done. Mend that. To waive the snapshot, "
-            f"{advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT)}."
-        )
+        why = "; ".join(failures) or "no machine has been bootstrapped"
+        raise snapshot_before_change.not_taken(why, f"nothing else was done to {objects.title}.")
 
     def _record(self, arguments: dict[str, t.Any], text: str) -> None:
         if arguments["run"]:
@@ -69,10 +64,10 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _waived(objects: ClusterObjects) -> str:
-        control_plane = objects.control_plane or {}
-        if kinds.is_flagged(control_plane, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT):
+        if snapshot_before_change.is_waived(objects):
             return f"no etcd snapshot is taken: the annotation {kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT} waives it"
-        configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
+        spec = (objects.control_plane or {}).get("spec", {}).get("kubeadmConfigSpec", {})
+        configuration = spec.get("clusterConfiguration") or {}
         if (configuration.get("etcd") or {}).get("external") is not None:
             return "no etcd snapshot is taken: etcd is external"
         return ""

@@ -23,7 +23,13 @@ from ..plugin_utils.move import export
 from ..plugin_utils.observe import certificate_expiry
 from ..plugin_utils.observe.observation import add_detached, observe
 from ..plugin_utils.pki import secrets
-from ..plugin_utils.reconcile import deleted_machines, join_tokens, plan_and_reconcile, plan_files
+from ..plugin_utils.reconcile import (
+    deleted_machines,
+    join_tokens,
+    plan_and_reconcile,
+    plan_files,
+    snapshot_before_change,
+)
 from ..plugin_utils.reconcile.creation_preflight import look_beforehand
 from ..plugin_utils.reconcile.nodes import node_sync
 from ..plugin_utils.reconcile.one_pass import (
@@ -58,6 +64,7 @@ OBSERVE_FIRST: t.Final[dict[str, t.Any]] = {
     "msg": "the machines' infrastructure is observed first",
     "prepare": [],
     "prepare_names": [],
+    "snapshot_first": False,
 }
 
 
@@ -360,4 +367,5 @@ def _result(decision: Object, said: str) -> dict[str, t.Any]:
         "msg": said,
         "prepare": [domain or "" for domain in decision.get("prepare") or []],
         "prepare_names": [],
+        "snapshot_first": snapshot_before_change.precedes_join(decision),
     }

@@ -174,6 +174,11 @@ prepare_names:
   returned: success
   type: list
   elements: str
+snapshot_first:
+  description: Whether a verified etcd snapshot is kept before the new machine joins, which is where it becomes the second voter.
+  returned: success
+  type: bool
+  version_added: 0.10.0
 msg:
   description: The decision in one line.
   returned: success

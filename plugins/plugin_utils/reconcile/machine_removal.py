@@ -21,11 +21,12 @@ from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
 from ..decision import terms
 from ..decision.removal import hooks
-from ..objects import advice, kinds
+from ..objects import kinds
 from ..objects.conditions import is_true, set_condition
 from ..observe.observation import Caller
 from ..records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
 from ..store.base import kind_ref_of
+from . import snapshot_before_change
 
 # Fields of a Machine's status.deletion: by the hooks that are waited for, and with node_drain's option of the same time. The node's
 # clock tells the latter, because it counts the bounds from them.
@@ -47,11 +48,6 @@ class Action(t.Protocol):
 
     def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
         """Start a bounded wait."""
-
-
-def snapshot_name(objects: ClusterObjects) -> str:
-    """Return the name prefix of etcd snapshots before membership changes."""
-    return f"{objects.name}-before-change"
 
 
 class Removal:
@@ -295,26 +291,22 @@ class Removal:
         self._objects.store.record(self._machine, reason, said, warning)
 
     def _snapshot(self) -> None:
-        if kinds.is_flagged(self._objects.control_plane, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT):
+        if snapshot_before_change.is_waived(self._objects):
             self._done.append(f"no etcd snapshot was taken ({kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT} is set)")
             return
         self._progress("an etcd snapshot is taken and verified")
         call = {
-            "name": snapshot_name(self._objects),
-            "keep": settings.SNAPSHOTS_KEPT,
+            **snapshot_before_change.call_of(self._objects),
             # Each try's own snapshot would push those of other removals out of the few that are kept; another
             # removal's will not do, however young: it lacks what was written before this one.
             "purpose": f"removal of etcd member {self._arguments['member_id']}",
             "max_age": settings.SNAPSHOT_AGE_SECONDS,
         }
         # A snapshot goes with its machine: the oldest that stays is the one that a rollout takes out next.
-        answer = self._ask_each("etcd_snapshot", call, newest_first=True)
+        answer = self._ask_each(snapshot_before_change.MODULE, call, newest_first=True)
         if not isinstance(answer, Answer):
-            raise ControlPlaneFailure(
-                f"no etcd snapshot could be taken and verified ({answer}), and none of {self._objects.title}'s members is removed without one. "
-                "Nothing was removed. Mend that. To waive the snapshot, "
-                f"{advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT)}."
-            )
+            without = f"none of {self._objects.title}'s members is removed without one. Nothing was removed."
+            raise snapshot_before_change.not_taken(answer, without)
         self._tell(answer)
 
     def _seconds(self, key: str, default: int) -> int:

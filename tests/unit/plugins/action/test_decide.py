@@ -142,6 +142,7 @@ def test_steps_are_taken_in_the_plans_order_with_its_names(folder: Folder) -> No
     assert third["decision"]["action"] == "initialize", third
     assert (third["decision"]["target"]["name"], third["decision"]["target"]["failureDomain"]) == (names[0], "a")
     assert (third["prepare"], third["prepare_names"]) == (["b", "c"], names[1:])
+    assert third["snapshot_first"] is False
 
 
 def test_machines_are_made_with_the_planned_names_also_those_made_ahead(folder: Folder) -> None:
