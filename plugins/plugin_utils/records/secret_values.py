@@ -29,7 +29,7 @@ def secret_value(store: Store, namespace: str, name: str, key: str) -> bytes:
             f"the Secret {namespace}/{name} has no key {key!r} in the store, but the KubeadmConfigSpec refers to it "
             "(contentFrom or passwdFrom); nothing was started. Add the Secret to the manifest."
         )
-    return base64.b64decode(secret["data"][key])
+    return _decoded(secret, key)
 
 
 def checked_secrets(store: Store, manifest: ClusterManifest) -> Report:
@@ -53,5 +53,16 @@ def _known_value(store: Store, namespace: str, given: Sequence[Object], name: st
     secret = next((each for each in given if each["metadata"]["name"] == name), None) or store.get(
         SECRET, namespace, name
     )
-    value = ((secret or {}).get("data") or {}).get(key)
-    return None if value is None else base64.b64decode(value)
+    return _decoded(secret, key) if secret and key in (secret.get("data") or {}) else None
+
+
+def _decoded(secret: Object, key: str) -> bytes:
+    try:
+        return base64.b64decode("".join(secret["data"][key].split()), validate=True)
+    except (AttributeError, ValueError):
+        metadata = secret["metadata"]
+        raise ControlPlaneFailure(
+            f"the Secret {metadata.get('namespace', 'default')}/{metadata['name']} has no base64 in data[{key!r}], but the KubeadmConfigSpec "
+            "refers to it (contentFrom or passwdFrom): no machine could be started with it. Nothing was changed. Write the value in base64, "
+            "or as plain text below stringData of the manifest."
+        ) from None

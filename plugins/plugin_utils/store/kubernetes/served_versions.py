@@ -4,7 +4,7 @@
 """Versions in which a Kubernetes API serves other providers' kinds.
 
 This collection's own kinds have one version each. Another provider's are of any, and a reference in Cluster API's v1beta2 names none: the
-API server is asked, once for each kind. Where these credentials may not ask, they are refused once.
+API server is asked, once for each group. Where these credentials may not ask, they are refused once.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class ServedVersions:
         self._api = api
         self._known: dict[KindRef, str] = {}
         self._served: dict[KindRef, list[str]] = {}
+        self._groups: dict[str, tuple[dict[str, frozenset[str]], bool]] = {}
 
     def of(self, kind_ref: KindRef) -> str:
         """Return the version to use for a kind.
@@ -79,15 +80,32 @@ class ServedVersions:
         Empty where it is in none that may be read: to ask again would be refused again.
         """
         base.check_kind_ref((group, kinds.CLUSTER))
+        known = self._groups.get(group)
+        if known is None or not (known[1] or _having(known[0], plural)):
+            # What a group had before may lack a kind that was installed since.
+            known = self._groups[group] = self._discovered(group)
+        resources, refused = known
+        serving = _having(resources, plural)
+        return serving if serving or refused else None
+
+    def _discovered(self, group: str) -> tuple[dict[str, frozenset[str]], bool]:
+        """Return the resources of each version of a group, preferred first.
+
+        With it: whether some of them may not be read.
+        """
         root = f"/apis/{group}"
         answer = self._api.send("get", root, accepted=(403, 404))
-        found, refused = answer.document, answer.status == 403
-        preferred = (found.get("preferredVersion") or {}).get("version")
-        versions = [str(each.get("version")) for each in found.get("versions") or []]
-        serving = []
+        refused = answer.status == 403
+        preferred = (answer.document.get("preferredVersion") or {}).get("version")
+        versions = [str(each.get("version")) for each in answer.document.get("versions") or []]
+        resources: dict[str, frozenset[str]] = {}
         for version in sorted(versions, key=lambda each: each != preferred):
             answer = self._api.send("get", f"{root}/{version}", accepted=(403, 404))
-            if any(each.get("name") == plural for each in answer.document.get("resources") or []):
-                serving.append(version)
+            resources[version] = frozenset(str(each.get("name")) for each in answer.document.get("resources") or [])
             refused = refused or answer.status == 403
-        return serving if serving or refused else None
+        return resources, refused
+
+
+def _having(resources: t.Mapping[str, frozenset[str]], plural: str) -> list[str]:
+    """Return the versions that have a resource, in their order."""
+    return [version for version, names in resources.items() if plural in names]

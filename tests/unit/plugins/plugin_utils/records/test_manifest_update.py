@@ -15,6 +15,7 @@ import yaml
 from stored_manifest import CONFIGURATION, Kept, example
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.equivalence import keep_equivalent
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import adopted_machines, stored_cluster
@@ -382,3 +383,18 @@ def test_templates_in_secrets_are_refused_before_anything_is_removed(kept: Kept,
     file = found["spec.kubeadmConfigSpec.files[0].contentFrom"].text()
     assert "Secret own, key k, a template in line 2: this is no instance data" in file
     assert not any("topsecret" in each for each in (warning, *(each.text() for each in found.values())))
+
+
+def test_a_stored_secret_without_base64_is_told_by_its_key(kept: Kept) -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "own", "namespace": "default"},
+        "type": "Opaque",
+        "data": {"k": "topsecret"},
+    }
+    kept.spec["kubeadmConfigSpec"]["files"] = [{"path": "/k", "contentFrom": {"secret": {"name": "own", "key": "k"}}}]
+    kept.store.create(secret)
+    with pytest.raises(ControlPlaneFailure, match=r"Secret default/own has no base64 in data\['k'\]") as failure:
+        kept.apply()
+    assert "topsecret" not in str(failure.value)

@@ -48,3 +48,12 @@ def test_what_is_known_is_not_asked_again(answers: tuple[Answer, ...], version: 
     served = ServedVersions(t.cast(t.Any, server))
     assert [served.of(KIND) for _again in range(3)] == [version] * 3
     assert server.asked == requests
+
+
+def test_a_group_is_asked_once_for_all_of_its_kinds_and_again_for_one_that_it_lacked() -> None:
+    more = Answer(200, {"resources": [{"name": "acmemachines"}, {"name": "acmeclusters"}]})
+    server = Server(GROUP, SERVED, GROUP, more)
+    served = ServedVersions(t.cast(t.Any, server))
+    kinds = [KIND, (KIND[0], "AcmeCluster"), KIND, (KIND[0], "AcmeCluster")]
+    assert [served.of(kind) for kind in kinds] == ["v1"] * 4
+    assert server.asked == 4
