@@ -20,6 +20,7 @@ from ..plugin_utils.records.cluster_objects import (
     Object,
     follow_infrastructure,
     follow_provisioned,
+    is_failure_domain,
 )
 from ..plugin_utils.store.base import kind_ref_of
 
@@ -85,10 +86,10 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _check_failure_domain(arguments: dict[str, t.Any]) -> None:
-        domain, most = arguments["status"].get("failureDomain"), limits.SHORT.most or 0
-        if domain is not None and (not isinstance(domain, str) or len(domain) > most):
+        domain = arguments["status"].get("failureDomain")
+        if domain is not None and not is_failure_domain(domain):
             raise ControlPlaneFailure(
-                f"status.failureDomain of {arguments['kind']} {arguments['name']} can't be used: it is no text of at most {most} characters. "
+                f"status.failureDomain of {arguments['kind']} {arguments['name']} can't be used: it is no text of at most {limits.SHORT.most} characters. "
                 "Nothing was recorded. It becomes the Machine's status.failureDomain: a provider records it as docs/provider_contract.md says."
             )
 

@@ -29,8 +29,8 @@ Object = dict[str, t.Any]
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 _MAX_CONFIG = 262144
 _MAX_INFO = 256
-# All annotations of one object together have no more room in an API server.
-_MAX_ANNOTATION = 262144
+# An API server lets the annotations of one object, names and values together, have no more room.
+_MAX_ANNOTATIONS = 262144
 
 
 def parse(observation: t.Any, via: t.Optional[str]) -> Object:
@@ -132,6 +132,16 @@ def described_node(item: t.Any) -> Object:
     return _node(trim.node(_mapping(item)))
 
 
+def _annotations(value: t.Any) -> dict[str, str]:
+    """Return a Node's annotations, cut off where no API server has them.
+
+    A record of what came from a Machine is compared as a whole: cut off, it would never be what it has to be.
+    """
+    whole = _texts(value, _MAX_ANNOTATIONS)
+    room = sum(len(name) + len(each) for name, each in whole.items())
+    return whole if room <= _MAX_ANNOTATIONS else _texts(value)
+
+
 def _node(item: Object) -> Object:
     metadata, spec, status = (_mapping(item.get(name)) for name in ("metadata", "spec", "status"))
     info = _mapping(status.get("nodeInfo"))
@@ -158,8 +168,7 @@ def _node(item: Object) -> Object:
         "machineID": _text(info.get("machineID")),
         "nodeInfo": _node_info(info),
         "creationTimestamp": _text(metadata.get("creationTimestamp")),
-        # A record of what came from a Machine is compared as a whole: cut off, it would never be what it has to be.
-        "annotations": _texts(metadata.get("annotations"), _MAX_ANNOTATION),
+        "annotations": _annotations(metadata.get("annotations")),
     }
 
 

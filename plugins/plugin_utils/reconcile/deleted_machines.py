@@ -24,12 +24,12 @@ from ..records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
     FINALIZERS,
-    FOLLOWED_STATUS,
     MACHINE,
     RESTORED_ANNOTATION,
     ClusterObjects,
     Object,
     follow_infrastructure,
+    followed_status,
     machine_kind_of_template,
 )
 from ..records.machine_objects import infrastructure_api_version, machine_metadata, machine_object
@@ -185,7 +185,6 @@ def _infrastructure(objects: ClusterObjects, name: str) -> str:
     if (machine.get("spec") or {}).get("providerID"):
         spec["providerID"] = machine["spec"]["providerID"]
     known = machine.get("status") or {}
-    status = {key: known[key] for key in FOLLOWED_STATUS if known.get(key)}
     metadata = machine_metadata(objects, control_plane, name)
     # No note of a template that it was cloned from: what is not known counts as up to date.
     metadata["annotations"].update(
@@ -203,7 +202,7 @@ def _infrastructure(objects: ClusterObjects, name: str) -> str:
         "kind": reference["kind"],
         "metadata": metadata,
         "spec": spec,
-        "status": {**status, "initialization": {"provisioned": True}},
+        "status": {**followed_status(known), "initialization": {"provisioned": True}},
     }
     if objects.going:
         # What its owner owns, the API's garbage collector would take away again.
@@ -227,7 +226,7 @@ def _machine(objects: ClusterObjects, name: str) -> Object:
     annotations.pop(kinds.ANNOTATION_REMEDIATION_FOR, None)
     known = infrastructure.get("status") or {}
     made["status"] = {
-        **{key: known[key] for key in FOLLOWED_STATUS if known.get(key)},
+        **followed_status(known),
         "initialization": {"infrastructureProvisioned": bool((known.get("initialization") or {}).get("provisioned"))},
         "bootstrap": _bootstrap(objects, name),
     }

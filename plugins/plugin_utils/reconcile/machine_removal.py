@@ -15,7 +15,7 @@ import typing as t
 
 from ...module_utils.common import settings
 from ...module_utils.common.redact import redact
-from ...module_utils.common.values import condition_of, now_rfc3339
+from ...module_utils.common.values import condition_of, now_rfc3339, utc_time
 from ..base_classes.control_plane_action import Waiting
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
@@ -211,7 +211,7 @@ class Removal:
         def record(stored: Object) -> None:
             set_condition(stored, "Deleting", "True", reason, message, now_rfc3339())
             if times:
-                stored["status"]["deletion"] = {**times, **(stored["status"].get("deletion") or {})}
+                stored["status"]["deletion"] = {**times, **_begun(stored)}
 
         self._machine = self._objects.store.modify(MACHINE, self._objects.namespace, self._name, record)
 
@@ -263,14 +263,16 @@ class Removal:
         waiting = self._action.waiting(self._objects.name, bound)
         while True:
             # Another machine may have to be asked than before: the bounds are counted from the first one's starts.
-            begun = self._machine["status"].get("deletion") or {}
-            starts = {option: begun[field] for field, option in _DRAIN_TIMES.items() if begun.get(field)}
+            begun = _begun(self._machine)
+            starts = {option: begun[field] for field, option in _DRAIN_TIMES.items() if field in begun}
             answer = self._through("node_drain", {**call, **starts})
             said = redact(str(answer.result.get("message", "")))
-            times = {field: str(answer.result.get(option) or "") for field, option in _DRAIN_TIMES.items()}
-            if not drains:
-                times.pop("nodeDrainStartTime")
-            times = {field: value for field, value in times.items() if value and not begun.get(field)}
+            times = {
+                field: self._not_before_deletion(answer.result.get(option))
+                for field, option in _DRAIN_TIMES.items()
+                if field not in begun and (drains or field != "nodeDrainStartTime")
+            }
+            times = {field: value for field, value in times.items() if value}
             if times:
                 self._say(terms.DRAINING, said, times)
             if answer.result.get("state") != "Running":
@@ -286,6 +288,15 @@ class Removal:
             self._progress(f"its bound is over and the removal continues without: {said}")
         self._explain("FailedDrainNode" if late else "SuccessfulDrainNode", said, warning=late)
         self._done.append(said)
+
+    def _not_before_deletion(self, told: t.Any) -> str:
+        """Return a start that a node told, "" for no time.
+
+        A clock that is behind must not end the bound on the other machines before it has begun there. One that is ahead does no harm:
+        each counts from its own record where that is earlier.
+        """
+        start = utc_time(told) or ""
+        return max(start, utc_time(self._machine["metadata"].get("deletionTimestamp")) or "") if start else ""
 
     def _explain(self, reason: str, said: str, warning: bool = False) -> None:
         self._objects.store.record(self._machine, reason, said, warning)
@@ -359,3 +370,10 @@ class Removal:
 
     def _result(self, ready: bool) -> dict[str, t.Any]:
         return {"changed": True, "ready": ready, "msg": "; ".join(each for each in self._done if each)}
+
+
+def _begun(machine: Object) -> dict[str, str]:
+    """Return the times in a Machine's status.deletion."""
+    recorded = (machine.get("status") or {}).get("deletion")
+    told = {str(field): utc_time(each) for field, each in recorded.items()} if isinstance(recorded, dict) else {}
+    return {field: each for field, each in told.items() if each}

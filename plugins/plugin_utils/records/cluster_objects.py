@@ -16,6 +16,7 @@ from ..calls.machine_connection import Machine
 from ..decision import ownership
 from ..documents import names
 from ..objects import defaults, kinds
+from ..objects.validate import limits
 from ..store.base import NotFound, Store
 
 Object = dict[str, t.Any]
@@ -32,8 +33,7 @@ RESTORED_ANNOTATION = kinds.ANNOTATION_PREFIX + "restored"
 # Written on a KubeadmConfig before kubeadm join is started with that bootstrap token, and taken off when the join was seen to have succeeded
 # and the token was deleted.
 BOOTSTRAP_TOKEN_ANNOTATION = kinds.ANNOTATION_PREFIX + "bootstrap-token-id"
-# What a Machine's status keeps of its InfraMachine's.
-FOLLOWED_STATUS = ("addresses", "failureDomain", "machineID", "connection")
+_FOLLOWED_STATUS = ("addresses", "failureDomain", "machineID", "connection")
 CLUSTER_LABEL = kinds.LABEL_CLUSTER_NAME
 CONTROL_PLANE_LABEL = kinds.LABEL_CONTROL_PLANE
 FINALIZERS = {
@@ -303,9 +303,24 @@ def follow_infrastructure(machine: Object, infrastructure: Object) -> None:
         machine["spec"]["providerID"] = infrastructure["spec"]["providerID"]
     known = infrastructure.get("status") or {}
     follow_provisioned(status, known)
-    for key in FOLLOWED_STATUS:
-        if known.get(key):
-            status[key] = known[key]
+    status.update(followed_status(known))
+
+
+def followed_status(known: Object) -> Object:
+    """Return what a Machine's status keeps of its InfraMachine's.
+
+    An API server refuses a Machine with another failure domain than a short text, and another provider's status may have anything there.
+    """
+    return {
+        key: known[key]
+        for key in _FOLLOWED_STATUS
+        if known.get(key) and (key != "failureDomain" or is_failure_domain(known[key]))
+    }
+
+
+def is_failure_domain(value: t.Any) -> bool:
+    """Return whether a value can be a Machine's failure domain, or none."""
+    return isinstance(value, str) and len(value) <= (limits.SHORT.most or 0)
 
 
 def follow_provisioned(status: Object, infrastructure: Object) -> None:

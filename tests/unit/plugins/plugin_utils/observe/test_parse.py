@@ -171,6 +171,14 @@ def test_trimming_keeps_no_arguments_environment_or_unknown_annotations() -> Non
     assert "managedFields" not in json.dumps(kept)
 
 
+@pytest.mark.parametrize(("length", "kept"), [(100_000, 100_000), (140_000, 4096)])
+def test_annotations_are_whole_as_far_as_an_api_server_takes_them(length: int, kept: int) -> None:
+    annotations = {f"cluster.x-k8s.io/{each}": "a" * length for each in "ab"}
+    objects = {**SHAPE["objects"], "nodes": [{"metadata": {"name": "n", "annotations": annotations}}]}
+    [node] = parse({**SHAPE, "objects": objects}, "m")["nodes"]
+    assert [len(each) for each in node["annotations"].values()] == [kept, kept]
+
+
 @pytest.mark.parametrize(
     ("label", "expected"),
     [("node-role.kubernetes.io/master", True), ("node-role.kubernetes.io/control-plane", True), ("x", False)],

@@ -99,14 +99,14 @@ def test_the_drain_is_waited_for_with_the_machines_own_bounds(world: World) -> N
     deletion = {"nodeDrainTimeoutSeconds": 90, "nodeVolumeDetachTimeoutSeconds": 40}
     world.change("m1", lambda stored: stored["spec"].update(deletion=deletion))
     world.machines.answers["node_drain"] = [
-        Answer(True, {"state": "Running", "message": "pod a is left", "started_at": "2026-01-31T12:00:00Z"}),
+        Answer(True, {"state": "Running", "message": "pod a is left", "started_at": "2099-01-31T12:00:00Z"}),
         Answer(True, {"state": "Drained", "message": "drained"}),
     ]
     assert "drained" in world.removal().take_out()["msg"]
     assert world.machines.modules()[:2] == ["node_drain", "node_drain"]
     call = world.machines.calls[0][2]
     assert (call["timeout"], call["volumes_timeout"], "started_at" in call) == (90, 40, False)
-    assert world.machines.calls[1][2]["started_at"] == "2026-01-31T12:00:00Z", (
+    assert world.machines.calls[1][2]["started_at"] == "2099-01-31T12:00:00Z", (
         "its bound is counted from the first call"
     )
 
@@ -121,7 +121,7 @@ def test_the_drain_is_waited_for_with_the_machines_own_bounds(world: World) -> N
 def test_the_starts_are_recorded_once_and_go_to_whichever_machine_is_asked(
     world: World, excluded: str, recorded: list[str]
 ) -> None:
-    drain, volumes, later = (f"2026-01-31T12:0{minute}:00Z" for minute in range(3))
+    drain, volumes, later = (f"2099-01-31T12:0{minute}:00Z" for minute in range(3))
     if excluded:
         world.annotate(f"machine.cluster.x-k8s.io/exclude-node-{excluded}")
     world.annotate(LATE_HOOK)
@@ -138,6 +138,32 @@ def test_the_starts_are_recorded_once_and_go_to_whichever_machine_is_asked(
     world.change("m1", lambda stored: stored["status"]["deletion"].update(waitForPreTerminateHookStartTime=drain))
     world.removal().take_out()
     assert hook and times(world) == {**known, "waitForPreTerminateHookStartTime": drain}, "a second run moves none"
+
+
+@pytest.mark.parametrize("told", ["yesterday", "2026-13-31T12:00:00Z", "9" * 5000, {"at": "2099-01-31T12:00:00Z"}, 5])
+def test_what_a_node_tells_instead_of_a_time_is_neither_recorded_nor_passed_on(world: World, told: t.Any) -> None:
+    world.change("m1", lambda stored: stored["status"].update(deletion={"nodeDrainStartTime": "earlier"}))
+    starts = {"started_at": told, "volumes_started_at": told}
+    world.machines.answers["node_drain"] = [
+        Answer(True, {"state": "Running", "message": "a volume", **starts}),
+        Answer(True, {"state": "Drained", "message": ""}),
+    ]
+    assert world.removal().take_out()["ready"] is True
+    assert not [call for _name, _module, call in world.machines.calls if call.keys() & starts.keys()]
+    assert set(times(world)) <= {"nodeDrainStartTime"}
+
+
+def test_a_node_whose_clock_is_behind_does_not_end_the_bound_on_another(world: World) -> None:
+    long_ago = "2001-01-31T12:00:00Z"
+    world.machines.answers["node_drain"] = [
+        Answer(True, {"state": "Running", "message": "", "started_at": long_ago, "volumes_started_at": long_ago}),
+        Answer(True, {"state": "Drained", "message": ""}),
+    ]
+    world.removal().take_out()
+    marked = (world.store.get(MACHINE, "default", "m1") or {})["metadata"]["deletionTimestamp"]
+    call = world.machines.calls[1][2]
+    assert (call["started_at"], call["volumes_started_at"]) == (marked, marked)
+    assert set(times(world).values()) == {marked}
 
 
 def test_a_bound_that_is_over_is_said_and_ends_the_waiting(world: World) -> None:

@@ -306,6 +306,21 @@ def test_before_there_was_a_control_plane_evidence_decides(kept: Kept) -> None:
     assert states == {"Failed"}
 
 
+@pytest.mark.parametrize(
+    ("told", "followed"),
+    [("rack-7", "rack-7"), ("a" * 257, None), ({"computeAvailabilityZone": "nova"}, None), ("", None)],
+)
+def test_where_a_machine_is_follows_its_provider_as_far_as_an_api_server_takes_it(
+    cluster: Cluster, told: t.Any, followed: t.Optional[str]
+) -> None:
+    cluster.change(INFRASTRUCTURE, "m1", lambda stored: stored["status"].update(failureDomain=told))
+    deleted_machines.restore(cluster.objects())
+    assert ((cluster.objects().machine("m1") or {})["status"]).get("failureDomain") == followed
+    delete_finally(cluster.store, MACHINE, "default", "m1")
+    deleted_machines.restore(cluster.objects())
+    assert ((cluster.objects().machine("m1") or {})["status"]).get("failureDomain") == followed
+
+
 @pytest.mark.parametrize("why", ["paused", "deleting"])
 def test_nothing_is_restored_of_a_cluster_that_is_paused_or_goes(cluster: Cluster, kept: Kept, why: str) -> None:
     """A pause holds everything; where the whole cluster goes, its infrastructure does, Machine or not."""
