@@ -138,6 +138,7 @@ class FileFleet(FleetWorkspace):
 
     def __init__(self, folder: Path, recording: Recording, count: int) -> None:
         super().__init__(folder, recording)
+        self.recording = recording
         recording.fill_folder(folder / "store", count)
         for number in range(count):
             self.write(name_of(number), recording.manifest_of(number))
@@ -146,6 +147,27 @@ class FileFleet(FleetWorkspace):
     def modify(self, kind: tuple[str, str], name: str, change: t.Callable[[Object], t.Any]) -> None:
         """Change an object as somebody else would."""
         self.files.modify(kind, "default", name, change)
+
+    def evict_from(self, number: int) -> str:
+        """Give a cluster and its machines a taint that evicts, which their Nodes lack yet; return the manifest without it."""
+        name, taint = name_of(number), {"key": "example.com/burn-in", "effect": "NoExecute", "propagation": "Always"}
+        taints = {"taints": [{**taint, "value": "yes"}]}
+        manifest = self.recording.manifest_of(number)
+        documents = list(yaml.safe_load_all(manifest))
+        plane = next(each for each in documents if each["kind"] == CONTROL_PLANE[1])
+        plane["spec"].setdefault("machineTemplate", {}).setdefault("spec", {}).update(taints)
+        self.write(name, yaml.safe_dump_all(documents))
+
+        def wish(found: Object) -> None:
+            found["spec"]["machineTemplate"] = plane["spec"]["machineTemplate"]
+            # A run has seen it already, but could not write to the Node.
+            found["status"]["observedGeneration"] = found["metadata"]["generation"] + 1
+
+        self.modify(CONTROL_PLANE, f"{name}-control-plane", wish)
+        for each in self.files.list(MACHINE, "default"):
+            if each["metadata"]["name"].startswith(name):
+                self.modify(MACHINE, each["metadata"]["name"], lambda found: found["spec"].update(taints))
+        return manifest
 
     def content(self) -> dict[str, bytes]:
         """Every file of the store."""
@@ -201,12 +223,21 @@ def test_what_a_glance_writes_is_when_the_cluster_answered_last(recording: Recor
     long_ago = "2026-01-01T00:00:00Z"
     for number in (1, 2):
         fleet.modify(CLUSTER, name_of(number), lambda found: found["status"].update(lastProbeSuccessTime=long_ago))
+    manifest = fleet.evict_from(0)
     before = fleet.content()
-    for playbook in ("plan", "status"):
+    for playbook, settled in (("plan", 2), ("status", 3)):
         run = fleet.playbook(playbook).succeeded()
-        assert "3 of 3 clusters have nothing to do" in run.text and fleet.content() == before
+        assert f"{settled} of 3 clusters have nothing to do" in run.text and fleet.content() == before
+        # Of taints that would evict a plan says so.
+        told = (
+            f"[default/{name_of(0)}] reconcile would set the taint example.com/burn-in:NoExecute on Node " in run.text
+        )
+        assert told is (playbook == "plan") and one_by_one(run) == (names(0) if told else [])
     assert f"{name_of(2)}  v1.20.2, 1 machine, ready and up to date" in run.output
     assert fleet.observed() == sorted(2 * names(0, 1, 2))
+    fleet.write(name_of(0), manifest)
+    recording.fill_folder(fleet.folder / "store", 1)
+    before = fleet.content()
     run = fleet.playbook("reconcile").succeeded()
     assert "SUMMARY of reconcile: 3 clusters: 3 with nothing to do" in run.text
     after = fleet.content()
