@@ -103,8 +103,9 @@ class ActionModule(ControlPlaneAction):
         machine = objects.machine(name) or {"metadata": {"name": name}}
         resolve_secret = functools.partial(secret_value, objects.store, objects.namespace)
         config, infrastructure = objects.kubeadm_configs[name], objects.infrastructure_machines[name]
+        version = str(t.cast(Object, objects.control_plane)["spec"]["version"])
         try:
-            machine_configuration(config, machine, infrastructure, resolve_secret)
+            machine_configuration(config, machine, infrastructure, resolve_secret, version)
         except (ManifestError, ControlPlaneFailure):
             # The bootstrap says what is wrong; a provider may have the value by then.
             return False

@@ -248,9 +248,10 @@ class ActionModule(ControlPlaneAction):
         certificates = read_certificates(objects.store, objects.cluster)
         config = self._with_image_needs(objects, config, infrastructure)
         resolve_secret = functools.partial(secret_value, objects.store, objects.namespace)
+        version = str(objects.control_plane["spec"]["version"])
         try:
             # Before anything is made for it: no token for a join that can't be.
-            configuration = machine_configuration(config, machine, infrastructure, resolve_secret)
+            configuration = machine_configuration(config, machine, infrastructure, resolve_secret, version)
         except ManifestError as error:
             raise ControlPlaneFailure(self._incomplete(str(error))) from error
         common: dict[str, t.Any] = {

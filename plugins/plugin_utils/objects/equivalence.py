@@ -72,7 +72,9 @@ def canonical(value: Any, key: str = "") -> Any:
     if key in _DEFAULTS and type(value) is type(_DEFAULTS[key]) and value == _DEFAULTS[key]:
         return ABSENT
     if isinstance(value, dict):
-        found = {name: canonical(entry, name) for name, entry in value.items()}
+        found = {
+            name: entry if rendering.is_opaque(value, name) else canonical(entry, name) for name, entry in value.items()
+        }
         return {name: entry for name, entry in found.items() if entry is not ABSENT} or ABSENT
     if isinstance(value, list):
         if not value:

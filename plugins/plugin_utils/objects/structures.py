@@ -108,7 +108,7 @@ _FILE = {
     "content": Text(),
     "contentFrom": _SECRET_SOURCE,
     "contentFormat": Text(
-        one_of=("Raw", "Template"), rule="there is no such format of contents", fix="Use Raw, or leave it out."
+        one_of=("Raw", "Template"), rule="there is no such format of contents", fix="Use Raw or Template."
     ),
 }
 _USER = {

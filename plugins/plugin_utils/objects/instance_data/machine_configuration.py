@@ -14,7 +14,7 @@ from ....module_utils.common.violations import ManifestError, Report, child, ite
 from ...kubeadm.configuration import validate as kubeadm_rules
 from ..validate.kubeadm_config_spec import decode_content, validate_config
 from ..validate.limits import ENCODINGS
-from . import machine_data, rendering
+from . import go_template, machine_data, rendering
 
 # (name of a Secret, key in it) -> its decoded value
 SecretResolver = Callable[[str, str], bytes]
@@ -38,8 +38,11 @@ def machine_configuration(
     machine: Mapping[str, Any],
     infrastructure: Mapping[str, Any] | None,
     resolve_secret: SecretResolver,
+    version: str,
 ) -> MachineConfiguration:
     """Return a machine's KubeadmConfigSpec with its instance data filled in.
+
+    `version` is the KubeadmControlPlane's, for contents that are Go templates.
 
     Contents and passwords from Secrets are rendered like those in the manifest: Cluster API, too, puts them into the user data that
     cloud-init renders. Raises ManifestError with everything that this machine's data does not fill in, and whatever
@@ -48,8 +51,8 @@ def machine_configuration(
     metadata = machine["metadata"]
     title = "/".join(str(metadata[key]) for key in ("namespace", "name") if metadata.get(key))
     report = Report(f"KubeadmConfig {title}")
-    own_data = _OwnData(machine_data.machine_values(machine, infrastructure), infrastructure or {}, report)
-    written = kubeadm_config["spec"]
+    own_data = _OwnData(machine_data.machine_values(machine, infrastructure), infrastructure or {}, version, report)
+    written = rendering.with_version(kubeadm_config["spec"], version, "spec", report)
     rest = {key: value for key, value in written.items() if key not in ("files", "users")}
     spec = own_data.value(rest, "spec")
     files = _own_files(written, own_data, resolve_secret)
@@ -74,18 +77,22 @@ class _OwnData:
 
     values: machine_data.Values
     owner: Mapping[str, Any]
+    version: str
     report: Report
 
     def value(self, value: Any, path: str) -> Any:
         """Return a value with its texts rendered."""
         return rendering.rendered(value, self.values, self.owner, path, self.report)
 
-    def secret(self, content: bytes, path: str, source: Mapping[str, Any]) -> bytes:
+    def secret(self, content: bytes, path: str, source: Mapping[str, Any], is_go_template: bool = False) -> bytes:
         """Return a Secret's value rendered, or unchanged where it is no text."""
-        where = f"{path} (Secret {source['name']}, key {source['key']})"
+        title = f"Secret {source['name']}, key {source['key']}"
+        where = f"{path} ({title})"
         text = rendering.text_of(content)
         if text is None:
             return content
+        if is_go_template:
+            text = rendering.rendered_version(text, self.version, path, self.report, title)
         return rendering.render(text, self.values, self.owner, where, self.report, hidden=True).encode()
 
 
@@ -104,7 +111,7 @@ def _own_files(spec: Mapping[str, Any], own_data: _OwnData, resolve_secret: Secr
                 fix = f"Encode it as {encoding}, or correct encoding."
                 own_data.report.add(child(where, "contentFrom" if source else "content"), None, str(error), fix)
         elif source:
-            content = own_data.secret(content, child(where, "contentFrom"), source)
+            content = own_data.secret(content, child(where, "contentFrom"), source, go_template.is_template(file))
         owner, permissions = file.get("owner") or OWNER, file.get("permissions") or "0644"
         result.append(file_entry(file["path"], content, owner, permissions, bool(file.get("append"))))
     return result

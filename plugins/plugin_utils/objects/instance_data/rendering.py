@@ -16,6 +16,7 @@ from typing import Any, Callable, Optional
 from ....module_utils.common.violations import SECRET_KEYS, Report, child, item, steps
 from ...documents.names import is_dns_subdomain
 from ..validate.limits import ENCODINGS
+from . import go_template
 from .machine_data import BY_NAME, KNOWN, SAMPLE, Object, Values, remedy, value_problem
 from .reader import RAW_HINT, Reference, Template, escaped, has_tags, read
 
@@ -68,6 +69,7 @@ def sample(config: Any) -> Any:
 
     The rules of its fields are tried with it. What is no template stays.
     """
+    config = with_version(config, go_template.SAMPLE_VERSION, "", Report(""))
     return _mapped(config, "", lambda text, _path: _sampled(text)) if has_templates(config) else config
 
 
@@ -102,22 +104,56 @@ def _problems(template: Template) -> list[tuple[str, int, str]]:
 
 
 def texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield (path, text) of everything that is rendered.
+    """Yield (path, text) of everything that is rendered."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield from texts(entry, item(path, index))
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            if not is_opaque(value, key):
+                yield from texts(entry, child(path, key))
 
-    Encoded contents are opaque.
+
+def with_version(config: Any, version: str, path: str, report: Report) -> Any:
+    """Return a KubeadmConfigSpec with its files' Go templates rendered.
+
+    Those in Secrets are left to whoever reads them. A content that is refused is reported, and empty then.
+
+    Args:
+        config: the KubeadmConfigSpec.
+        version: the control plane's, with its "v".
+        path: the path of `config`, for messages.
+        report: gets what is wrong.
     """
-    found: list[tuple[str, str]] = []
+    if not any(go_template.is_template(file) for file in config.get("files") or []):
+        return config
+    files = []
+    for index, file in enumerate(config["files"]):
+        if go_template.is_template(file) and not file.get("contentFrom"):
+            where = child(item(child(path, "files"), index), "content")
+            rest = {key: value for key, value in file.items() if key != "contentFormat"}
+            file = {**rest, "content": rendered_version(file.get("content") or "", version, where, report)}
+        files.append(file)
+    return {**config, "files": files}
 
-    def note(text: str, where: str) -> str:
-        found.append((where, text))
-        return text
 
-    _mapped(value, path, note)
-    return iter(found)
+def rendered_version(text: str, version: str, path: str, report: Report, secret: str = "") -> str:
+    """Return what a Go template becomes, "" where it is refused.
+
+    See with_version(). `secret` names the Secret that it is from, of which nothing is shown.
+    """
+    result, problems = go_template.render(text, version)
+    for each in problems:
+        part = _part(each.shown, each.line, path, bool(secret))
+        report.add(path, None, f"{secret + ', ' if secret else ''}{part}: {each.rule}", go_template.FIX)
+    return "" if problems else result
 
 
 def validate(config: Object, path: str, report: Report) -> None:
     """Refuse templates in a KubeadmConfigSpec that no machine's data fills in."""
+    config = with_version(config, go_template.SAMPLE_VERSION, path, report)
     for where, text in texts(config, path):
         if not has_tags(text):
             continue
@@ -179,7 +215,10 @@ def validate_secrets(config: Object, path: str, find: Callable[[str, str], Optio
                 continue
             secret = f"Secret {source['name']}, key {source['key']}"
             where = child(item(child(path, section), index), field)
-            template = read(text_of(find(source["name"], source["key"])) or "")
+            text = text_of(find(source["name"], source["key"])) or ""
+            if go_template.is_template(entry):
+                text = rendered_version(text, go_template.SAMPLE_VERSION, where, report, secret)
+            template = read(text)
             for _shown, line, rule in _problems(template):
                 report.add(where, None, f"{secret}, a template in line {line}: {rule}", _FIX)
             if template.comments:
@@ -231,12 +270,16 @@ def _mapped(value: Any, path: str, function: Callable[[str, str], str]) -> Any:
     if isinstance(value, list):
         return [_mapped(entry, item(path, index), function) for index, entry in enumerate(value)]
     if isinstance(value, dict):
-        encoded = value.get("encoding") in ENCODINGS
         return {
-            key: entry if encoded and key == "content" else _mapped(entry, child(path, key), function)
+            key: entry if is_opaque(value, key) else _mapped(entry, child(path, key), function)
             for key, entry in value.items()
         }
     return value
+
+
+def is_opaque(entry: Object, key: str) -> bool:
+    """Return whether a field is an encoded content or a Go template."""
+    return key == "content" and (entry.get("encoding") in ENCODINGS or go_template.is_template(entry))
 
 
 def render(text: str, values: Values, owner: Object, path: str, report: Report, hidden: bool = False) -> str:

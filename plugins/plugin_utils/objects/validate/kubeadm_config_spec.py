@@ -96,19 +96,10 @@ def _files(config: Mapping[str, Any], path: str, report: Report) -> None:
             )
         if owner is not None and not _OWNER.fullmatch(owner):
             report.add(child(where, "owner"), owner, "an owner is user or user:group", 'Write it like "root:root".')
-        _content_format(file.get("contentFormat"), child(where, "contentFormat"), report)
+        if file.get("contentFormat") == "Template" and encoding in ENCODINGS:
+            report.warn(child(where, "contentFormat"), "an encoded content is not rendered, in Cluster API neither")
         if encoding in (None, *ENCODINGS):
             _content(file, where, report)
-
-
-def _content_format(written: Any, path: str, report: Report) -> None:
-    if written == "Template":
-        rule = "contents are not rendered as Go templates here"
-        fix = (
-            "Write Raw, or leave it out. What such a template can contain is .controlPlane.version: write the version into the content, "
-            "or let a command of preKubeadmCommands put in what `kubeadm version -o short` prints."
-        )
-        report.add(path, written, rule, fix)
 
 
 def _content(file: Mapping[str, Any], path: str, report: Report) -> None:

@@ -37,7 +37,7 @@ def arguments(config: dict[str, Any], kind: str, version: str = "v1.20.2", **net
     return {
         "cluster": {"metadata": {"name": "c1"}, "spec": {"clusterNetwork": network} if network else {}},
         "control_plane": control_plane,
-        "configuration": machine_configuration(kept, machine, None, resolve),
+        "configuration": machine_configuration(kept, machine, None, resolve, "v1.20.2"),
         "machine": machine,
         "endpoint": {"host": "10.0.0.1", "port": 6443},
         "certificates": CERTIFICATES,

@@ -67,7 +67,7 @@ def data(
     common: dict[str, Any] = {
         "cluster": {"metadata": {"name": "c1"}, "spec": {}},
         "control_plane": control_plane,
-        "configuration": machine_configuration(kept, machine, own, lambda name, key: secret),
+        "configuration": machine_configuration(kept, machine, own, lambda name, key: secret, "v1.20.2"),
         "machine": machine,
         "endpoint": {"host": "10.0.0.1", "port": 6443},
         "certificates": {},
