@@ -110,6 +110,7 @@ class ActionModule(ControlPlaneAction):
             self._as_if(store, arguments)
         else:
             close_intents(journal, arguments["run"], "succeeded", "the step's tasks ended without an error")
+            self.display.send("done", result="succeeded")
         plan = self._plan_file(arguments)
         policy = plan_and_reconcile.policy(arguments, approved=plan is not None)
         steps = tuple(str(each["action"]) for each in steps_of(journal, arguments["run"], 4 * arguments["step_limit"]))
@@ -148,13 +149,18 @@ class ActionModule(ControlPlaneAction):
             write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=False)
             if waiting is None:
                 waiting = self.waiting(seen.objects.name, this.arguments["wait_timeout"])
-                self.progress(seen.objects.name, decision_text.describe(seen.decision))
+                self._waits_for(seen)
             if not waiting.again(decision_text.describe(seen.decision), PAUSE_SECONDS):
                 raise ControlPlaneFailure(
                     f"waited {waiting.elapsed:.0f} s and it has not come: {decision_text.describe(seen.decision)}. Nothing was changed meanwhile. "
                     f"{decision_text.way_out(seen.decision)}Look at what it waits for (playbook kubeadm.control_plane.status) and run reconcile again.",
                     decision=_public(seen.decision),
                 )
+
+    def _waits_for(self, seen: Seen) -> None:
+        said = decision_text.describe(seen.decision)
+        if not self.display.send("doing", text=said):
+            self.progress(seen.objects.name, said)
 
     def _decide_once(self, this: Pass) -> t.Optional[Seen]:
         """Observe once and decide; None where a glance can't tell."""
@@ -278,15 +284,21 @@ class ActionModule(ControlPlaneAction):
             return self._ended(seen, said)
         self._check_step_limit(this, objects, said)
         ahead: list[str] = []
+        place_in_plan = ""
         step = place.step if place is not None else None
         if this.plan is not None and step is not None:
             decision, ahead = with_fixed_names(this.plan, step, decision)
-            said = f"step {step['step']} of {len(this.plan.document['steps'])}: {decision_text.describe(decision)}"
-        self.progress(objects.name, said)
+            place_in_plan = f"step {step['step']} of {len(this.plan.document['steps'])}: "
+            said = place_in_plan + decision_text.describe(decision)
         target = decision.get("target") or {}
+        machine = str(target.get("machine") or target.get("name") or "")
+        title = place_in_plan + decision_text.verb(decision)
+        voters = decision_text.voters(decision)
+        if not self.begin_step(this.journal, decision["action"], title, machine=machine, voters=voters):
+            self.progress(objects.name, said)
         this.journal.intent(
             decision["action"],
-            target.get("machine") or target.get("name") or "",
+            machine,
             this.arguments["run"],
             {"message": said},
         )

@@ -64,6 +64,7 @@ class ActionModule(ControlPlaneAction):
         first = first or "failed"
         under_way, safe, instead = "nothing", NOTHING, ""
         changes: list[str] = []
+        intents: list[dict[str, t.Any]] = []
         try:
             journal = self.journal(arguments)
             intents = open_intents_of(journal, arguments["run"])
@@ -82,18 +83,32 @@ class ActionModule(ControlPlaneAction):
             # The store itself may be what failed; its own message is then the error that is shown.
             safe = f"The journal could not be read or written ({broken})."
         output = redact(arguments["output"]).strip()
+        task = f" (task: {arguments['task']})" if arguments["task"] else ""
+        todo = (
+            "mend what the message names, then run the same playbook again "
+            f"(kubeadm.control_plane.{arguments['playbook']}); it continues where this stopped. "
+            "kubeadm.control_plane.status shows the cluster without changing it."
+        )
+        self.display.send(
+            "report",
+            what="\n".join([first, *more]),
+            step=under_way if intents else "",
+            task=arguments["task"],
+            why=output,
+            changed=_listed(changes),
+            safe=safe,
+            todo=f"{todo}\n{instead}".strip(),
+        )
         # Indented, so that no line of it passes for one of the report's own.
         report = [first, *(f"  {each}" for each in more)]
         if output:
             report += ["", "Last output:", *(f"  {each}" for each in lines(output))]
         report += [
             "",
-            f"Under way:  {under_way}" + (f" (task: {arguments['task']})" if arguments["task"] else ""),
+            f"Under way:  {under_way}{task}",
             *([f"Changed:    {_listed(changes)}"] if changes else []),
             f"Safe now?   {safe}",
-            "What to do: mend what the message names, then run the same playbook again "
-            f"(kubeadm.control_plane.{arguments['playbook']}); it continues where this stopped. "
-            f"kubeadm.control_plane.status shows the cluster without changing it.",
+            f"What to do: {todo}",
             *([f"            {instead}"] if instead else []),
         ]
         return {"changed": False, "failed": True, "msg": block(report)}

@@ -83,6 +83,7 @@ class ActionModule(ControlPlaneAction):
         before = len(objects.machines)
         kind = arguments["kind"] or ("join" if objects.all_machines else "init")
         name = machine_objects.create_machine(objects, kind, arguments["name"], arguments["failure_domain"])
+        self.display.send("machine", name=name)
         prepared = self._prepare(objects, arguments["prepare"], arguments["prepare_names"])
         infrastructure = objects.infrastructure_machines[name]
         return {

@@ -18,6 +18,7 @@ from ..plugin_utils.calls import role_variables
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision import terms
 from ..plugin_utils.move import export
+from ..plugin_utils.progress import channel
 from ..plugin_utils.reconcile import run_outcomes
 from ..plugin_utils.reconcile.applying import MANIFEST_SPEC, ApplyingAction
 from ..plugin_utils.records.journal_entries import steps_of
@@ -62,6 +63,7 @@ class ActionModule(ApplyingAction):
         return self._end(arguments) if self.ends(arguments) else self._start(arguments)
 
     def _start(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        self.display.send("run")
         self._refuse_role_arguments(arguments["entry_point"])
         earlier = sorted({*arguments["failed_hosts"]} - {*arguments["batch"]})
         if earlier:
@@ -132,6 +134,8 @@ class ActionModule(ApplyingAction):
         reached = bool(error or started.get("begun") or started.get("held_by"))
         if len(arguments["hosts"]) + arguments["settled"] > 1 and reached:
             result.update(self._sum_up({**arguments, "error": error or str(problem or "")}))
+        elif reached and channel.is_open():
+            self._send_verdict({**arguments, "error": error or str(problem or "")})
         if problem is not None and not error:
             raise problem
         return result
@@ -148,6 +152,19 @@ class ActionModule(ApplyingAction):
         except (ControlPlaneFailure, StoreError) as error:
             return error
         return None
+
+    def _send_verdict(self, arguments: dict[str, t.Any]) -> None:
+        """Send the verdict on one cluster, as a summary says of several."""
+        if not arguments["error"]:
+            # A deletion's last step has no pass after it.
+            self.display.send("done", result="succeeded")
+        outcome = self._outcome(arguments)
+        decision = arguments["decision"]
+        # Where the last decision was a step, as the last one of a deletion, that step's line has said it.
+        said = "" if arguments["error"] or decision.get("act") else _plain(str(decision.get("msg") or ""))
+        if outcome["result"] == run_outcomes.HELD:
+            said = outcome["message"]
+        self.display.send("verdict", result=outcome["result"] if said or arguments["error"] else "", message=said)
 
     def _sum_up(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Note the cluster's outcome; show the summary after the last cluster."""
@@ -201,6 +218,11 @@ class ActionModule(ApplyingAction):
 
 def _not_begun(arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {"changed": False, "begun": False, "fencing": 0, "run": "", "held_by": "", "batch": arguments["batch"]}
+
+
+def _plain(said: str) -> str:
+    """Return a decision's text without the words that the verdict begins with."""
+    return said.removeprefix("nothing to do").removeprefix(": ")
 
 
 def _first(error: str) -> str:

@@ -32,11 +32,13 @@ cat >"$folder/env" <<ENVIRONMENT
 export PATH="$VIRTUAL_ENV/bin:\$PATH"
 export ANSIBLE_COLLECTIONS_PATH="$UNDER_TEST"
 export KUBEADM_CONTROL_PLANE_CACHE="$CACHE"
+export ANSIBLE_STDOUT_CALLBACK="$FQCN.progress"
 export LC_ALL=C.UTF-8
 ENVIRONMENT
 
 cd "$folder"
 unset ANSIBLE_NOCOLOR
+export ANSIBLE_STDOUT_CALLBACK="$FQCN.progress"
 begin="$(date +%s.%N)"
 say "Creating the control plane of demo/clusters/cluster.yaml: real machines, real kubeadm."
 say "The first time, a machine image is built first (about 10 minutes on 2 cores); later runs take about 3 minutes."

@@ -70,7 +70,7 @@ check "yamllint" yamllint --strict .
 check "shellcheck" shell_scripts
 check "mypy --strict module_utils" types module_utils --strict
 check "mypy --strict plugin_utils" types plugin_utils --strict --allow-subclassing-any
-for part in action inventory modules; do
+for part in action callback inventory modules; do
   check "mypy $part" types "$part" --disallow-untyped-defs --check-untyped-defs
 done
 check "antsibull-changelog lint" antsibull-changelog lint

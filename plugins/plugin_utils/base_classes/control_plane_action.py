@@ -27,6 +27,7 @@ from ..calls.machine_connection import REFUSED, MachineCaller
 from ..calls.screen import Screen
 from ..processes import failpoints
 from ..processes.key_file import KeyFile
+from ..progress import channel, durations
 from ..providers import inventory_pool
 from ..records.cluster_objects import ClusterObjects
 from ..store import opening
@@ -75,7 +76,7 @@ class ControlPlaneAction(ActionBase):
         """
         result: dict[str, t.Any] = dict(super().run(tmp, task_vars))
         self._task_vars: dict[str, t.Any] = task_vars or {}
-        self.display = Screen()
+        self.display = Screen(str(self._task_vars.get("inventory_hostname") or ""))
         if self._task_vars.get(REFUSED):
             return readable({**result, "failed": True, "msg": str(self._task_vars[REFUSED])})
         _checked, arguments = self.validate_argument_spec(argument_spec={**self.COMMON_ARGUMENTS, **self.ARGUMENTS})
@@ -259,8 +260,25 @@ class ControlPlaneAction(ActionBase):
         The line names the namespace, as another one may have a cluster of that name.
         """
         namespace, own = self._home
+        if self.display.send("note", text=text if cluster == own else f"{cluster}: {text}"):
+            return
         where = f"{namespace}/{cluster}" if namespace and cluster == own else cluster
         self.display.display(one_line(f"  [{where}] {text}"))
+
+    def begin_step(self, journal: Journal, action: str, title: str, identifier: str = "", **fields: t.Any) -> bool:
+        """Send a step to the callback ``progress``; False where another is used.
+
+        Args:
+            journal: the cluster's journal, which knows how long such steps took.
+            action: the step's action in the journal.
+            title: what it does, without the machine's name where that is not known yet.
+            identifier: what distinguishes it from others that are under way in this run; begins a Task's name.
+            fields: ``machine``, ``voters`` (before and after), ``comparable`` (how the names of like Tasks begin).
+        """
+        if not channel.is_open():
+            return False
+        usual = durations.expected_seconds(journal.entries(), action, str(fields.pop("comparable", "")))
+        return self.display.send("step", id=identifier, title=title, expected_seconds=usual, **fields)
 
     def host_of(self, cluster: str) -> str:
         """Return the inventory's name for the task's cluster, for advice.
@@ -271,7 +289,7 @@ class ControlPlaneAction(ActionBase):
 
     def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
         """Start a bounded wait that shows progress."""
-        return Waiting(self, cluster, bound_seconds)
+        return Waiting(self, cluster, bound_seconds, self.display)
 
 
 class Progress(t.Protocol):
@@ -282,10 +300,18 @@ class Progress(t.Protocol):
 
 
 class Waiting:
-    """Bounded wait with a line of progress every 15 s."""
+    """Bounded wait with a line of progress every 15 s.
 
-    def __init__(self, action: Progress, cluster: str, bound_seconds: float) -> None:
+    Args:
+        action: what shows the lines.
+        cluster: the cluster's name.
+        bound_seconds: how long the wait may take.
+        screen: the callback ``progress`` is reached by it, and shows the wait then.
+    """
+
+    def __init__(self, action: Progress, cluster: str, bound_seconds: float, screen: t.Optional[Screen] = None) -> None:
         self._action = action
+        self._screen = screen
         self._cluster = cluster
         self._bound = bound_seconds
         self._started = time.monotonic()
@@ -304,7 +330,10 @@ class Waiting:
         now = time.monotonic()
         if now - self._started + pause_seconds > self._bound:
             return False
-        if now - self._shown >= settings.PROGRESS_SECONDS:
+        left = self._bound - (now - self._started)
+        if self._screen is not None and self._screen.send("doing", text=text, seconds_left=left):
+            self._shown = now
+        elif now - self._shown >= settings.PROGRESS_SECONDS:
             self._shown = now
             self._action.progress(self._cluster, f"{text} ({self.elapsed:.0f} s of at most {self._bound:.0f} s)")
         time.sleep(pause_seconds)

@@ -38,7 +38,8 @@ class BuildProgressAction(ActionBase):
         if problem:
             return {**result, "failed": True, "msg": problem}
         cache = os.path.expanduser(str(self._task.args.get("cache") or "~/.cache/kubeadm-control-plane"))
-        follower = _Follower(os.path.join(cache, "logs"))
+        screen = Screen(str((task_vars or {}).get("inventory_hostname") or ""))
+        follower = _Follower(os.path.join(cache, "logs"), screen)
         follower.start()
         try:
             result.update(self._execute_module(task_vars=task_vars))
@@ -48,8 +49,9 @@ class BuildProgressAction(ActionBase):
 
 
 class _Follower(threading.Thread):
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, screen: Screen) -> None:
         super().__init__(daemon=True)
+        self._screen = screen
         self._folder = folder
         self._ended = threading.Event()
         self._sizes = self._current_sizes()
@@ -63,7 +65,8 @@ class _Follower(threading.Thread):
                 continue
             line = self._newest_line()
             if line:
-                Screen().display(f"  [this host] {line}")
+                if not self._screen.send("doing", text=line):
+                    self._screen.display(f"  [this host] {line}")
                 waited = 0.0
 
     def stop(self) -> None:

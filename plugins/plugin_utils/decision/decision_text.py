@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from ...module_utils.common.legible import one_line
 from ...module_utils.common.values import clip
@@ -29,13 +29,28 @@ def describe(decision: Object) -> str:
     return _one_line(line + etcd_change(decision))
 
 
+# The steps that etcd's membership is changed by.
+_OF_MEMBERS = (terms.INITIALIZE, terms.JOIN, terms.REMOVE, terms.RECOVER_SINGLE_VOTER)
+
+
+def voters(decision: Object) -> Optional[list[int]]:
+    """Return etcd's voters before and after a step.
+
+    None where it is not about a member.
+    """
+    quorum = decision.get("quorum")
+    if not quorum or decision["action"] not in _OF_MEMBERS:
+        return None
+    return [quorum["before"]["voters"], quorum["after"]["voters"]]
+
+
 def etcd_change(decision: Object) -> str:
     """Return the step's change of etcd's quorum as text.
 
     It begins with "; "; "" where the step changes nothing of it.
     """
     quorum = decision.get("quorum")
-    if not quorum or decision["action"] not in (terms.INITIALIZE, terms.JOIN, terms.REMOVE, terms.RECOVER_SINGLE_VOTER):
+    if not quorum or decision["action"] not in _OF_MEMBERS:
         return ""
     before, after = quorum["before"], quorum["after"]
     if before == after:

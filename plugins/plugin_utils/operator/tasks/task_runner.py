@@ -17,6 +17,7 @@ from ...base_classes.control_plane_action import ControlPlaneAction
 from ...calls.failure import ControlPlaneFailure
 from ...objects import actions
 from ...records.cluster_objects import ClusterObjects, Object
+from ...store.journal import Journal
 from ...store.lock import file_lock
 from .. import catalogue, flow, phases
 from . import registry as operator_commands
@@ -128,12 +129,14 @@ class TaskRunner:
         journal = self._plugin.journal(self._arguments)
         message = f"{name}: {len(commands)} commands on Node {node}"
         intent = journal.intent("task", node, str(self._arguments.get("run") or ""), {"name": name, "message": message})
+        title = f"Task {name} on Node {node}"
+        self._plugin.begin_step(journal, "task", title, name, comparable=name.removesuffix(node))
         index = next_command(task)
         if not 0 <= int(task["status"]["currentCommand"]) - 1 < len(commands):
             # Somebody edited the status; to go on would skip commands, or run them again.
             said = f"currentCommand is {task['status']['currentCommand']}, and the Task has {len(commands)} commands; correct it, then retry"
             record.fail_before(phases.INDEX_OUT_OF_RANGE, said)
-            journal.outcome(intent, "failed", said)
+            self._ended(journal, intent, name, "failed", said)
             return False
         while index < len(commands):
             (command,) = commands[index]
@@ -145,13 +148,17 @@ class TaskRunner:
                 task = record.fail(index, command, error)
                 said = f"{node}: failed: {task['status']['errorMessage']}"
                 self._plugin.progress(self._objects.name, said)
-                journal.outcome(intent, "failed", said)
+                self._ended(journal, intent, name, "failed", said)
                 return False
             record.end_command(index)
             index += 1
         record.complete()
-        journal.outcome(intent, "succeeded", f"{name} is done")
+        self._ended(journal, intent, name, "succeeded", f"{name} is done")
         return True
+
+    def _ended(self, journal: Journal, intent: str, name: str, result: str, said: str) -> None:
+        journal.outcome(intent, result, said)
+        self._plugin.display.send("done", id=name, result=result)
 
     def _error(self, task: Object, index: int, descriptor: t.Mapping[str, t.Any], secrets: Secrets) -> str:
         """Run a command and return its error; "" without one."""
