@@ -1,14 +1,17 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bytecode of collections is kept between the tests' processes, as Python keeps that of every other module.
+"""What each ``ansible-playbook`` of the tests would find out anew is kept between them, as Python keeps its bytecode.
 
-Python runs this at its start wherever this folder is in PYTHONPATH (tests/tools/lib.sh). Ansible's loader of collections compiles
-each file in each ``ansible-playbook``, a fifth of a run with nothing to do; the tests start a thousand of them.
+Python runs this at its start wherever this folder is in PYTHONPATH (tests/tools/lib.sh). The tests start a thousand runs, and one with
+nothing to do spends a fifth on compiling collections, an eighth on what the files import that are sent to a machine, a twentieth on
+the names of Ansible's own plugins, and a tenth on looking for garbage. What is kept is found by the text that it was told from.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib.util
 import sys
 from importlib.machinery import SourceFileLoader
@@ -18,14 +21,45 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional
 
-LOADERS = "ansible.utils.collection_loader._collection_finder"
+# Nearly all that a short run makes is there until its end: to look through it again and again, in each worker, and when it ends
+# anyway only costs.
+gc.set_threshold(100_000, 50, 1000)
+atexit.register(gc.freeze)
 
 
-def keep_bytecode(base: Any) -> None:
-    """Have Ansible's loaders take a file's bytecode from where Python keeps it; ``base`` is their base class."""
-    compiled_here = base.get_code
+def kept(kind: str, text: bytes, tell: Callable[[], Any]) -> Any:
+    """Return what ``tell`` says of a text, from beside the bytecode where it has said so before; plain values alone."""
+    import hashlib
+    import marshal
+    import os
+
+    if sys.pycache_prefix is None:
+        return tell()
+    path = os.path.join(sys.pycache_prefix, "told", kind, hashlib.sha256(text).hexdigest())
+    try:
+        with open(path, "rb") as file:
+            return marshal.load(file)
+    except OSError:
+        pass
+    told = tell()
+    # Several processes may do this at the same time; one that may not write does without, as with bytecode.
+    written = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(written, "wb") as file:
+            marshal.dump(told, file)
+        os.replace(written, path)
+    except OSError:
+        pass
+    return told
+
+
+def change_loaders(module: ModuleType) -> None:
+    """Have Ansible's loaders take a file's bytecode from where Python keeps it, and parse a collection's meta/runtime.yml once."""
+    base: Any = module._AnsibleCollectionPkgLoaderBase
+    compiled_here, parsed = base.get_code, module._meta_yml_to_dict
 
     def get_code(self: Any, fullname: str) -> Optional[CodeType]:
         # Packages without a file of their own have no path.
@@ -33,17 +67,51 @@ def keep_bytecode(base: Any) -> None:
             self._compiled_code = SourceFileLoader(fullname, self._source_code_path).get_code(fullname)
         return compiled_here(self, fullname)
 
+    def meta_yml_to_dict(text: Any, content_id: Any) -> Any:
+        return kept("runtime", text if isinstance(text, bytes) else text.encode(), lambda: parsed(text, content_id))
+
     base.get_code = get_code
+    module._meta_yml_to_dict = meta_yml_to_dict  # type: ignore[attr-defined]
+
+
+def change_builder(module: ModuleType) -> None:
+    """Have it kept what the files import that are sent with a module: they are ninety, and only their syntax trees tell."""
+    finder = module.ModuleDepFinder
+    found = finder.__init__
+
+    def find(self: Any, name: str, source: Any, *args: Any, **options: Any) -> None:
+        # Of the module itself the tree is asked for, too; the oldest ansible-core comes with a tree.
+        if not isinstance(source, bytes) or not (args or options):
+            found(self, name, source, *args, **options)
+            return
+
+        def tell() -> Any:
+            found(self, name, source, *args, **options)
+            return None if self.embeds else (self.submodules, self.optional_imports)
+
+        told = kept("imports", f"{module.__version__} {name} {args} {options}\n".encode() + source, tell)
+        if told is None:
+            found(self, name, source, *args, **options)
+        else:
+            (self.submodules, self.optional_imports), self.embeds = told, set()
+
+    finder.__init__ = find
+
+
+CHANGES = {
+    "ansible.utils.collection_loader._collection_finder": change_loaders,
+    "ansible.executor.module_common": change_builder,
+}
 
 
 class WhenLoaded:
-    """A finder that changes Ansible's loaders once they are imported, and costs a process without Ansible nothing."""
+    """A finder that changes modules of Ansible once they are imported, and costs a process without Ansible nothing."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
-        """Return the spec of Ansible's module of loaders, which changes them when it has run; of others None."""
-        if fullname != LOADERS:
+        """Return the spec of a module that is changed when it has run; of others None."""
+        change = CHANGES.pop(fullname, None)
+        if change is None:
             return None
-        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
         if spec is None or spec.loader is None:
             return spec
@@ -51,7 +119,7 @@ class WhenLoaded:
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
-            keep_bytecode(module._AnsibleCollectionPkgLoaderBase)
+            change(module)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
