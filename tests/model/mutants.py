@@ -19,6 +19,7 @@ from pathlib import Path
 
 import ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision as original
 
+_SOURCE = Path(next(iter(original.__path__))).parents[1]
 _INSIDE = Path("ansible_collections", "kubeadm", "control_plane", "plugins")
 SECONDS = 300
 
@@ -333,16 +334,23 @@ class NotApplicable(Exception):
     """A mutant's text is not in the source exactly once: the rule was rewritten, and the mutant has to follow."""
 
 
-def plant(mutant: Mutant, folder: Path) -> Path:
-    """A tree with the mutated code; returns what has to be on PYTHONPATH."""
-    source = Path(next(iter(original.__path__))).parents[1]
-    shutil.copytree(source, folder / _INSIDE, ignore=shutil.ignore_patterns("__pycache__"))
+def mutated(mutant: Mutant) -> dict[str, str]:
+    """The text of each file that the mutant changes."""
+    texts: dict[str, str] = {}
     for file, old, new in mutant.changes:
-        path = folder / _INSIDE / file
-        text = path.read_text(encoding="utf-8")
+        text = texts.get(file) or (_SOURCE / file).read_text(encoding="utf-8")
         if text.count(old) != 1:
             raise NotApplicable(f"{mutant.name}: {file} has {text.count(old)} times {old!r}")
-        path.write_text(text.replace(old, new), encoding="utf-8")
+        texts[file] = text.replace(old, new)
+    return texts
+
+
+def plant(mutant: Mutant, folder: Path) -> Path:
+    """A tree with the mutated code; returns what has to be on PYTHONPATH."""
+    texts = mutated(mutant)
+    shutil.copytree(_SOURCE, folder / _INSIDE, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, text in texts.items():
+        (folder / _INSIDE / file).write_text(text, encoding="utf-8")
     return folder
 
 

@@ -106,14 +106,14 @@ def test_a_wrong_rule_is_found(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mutant", mutants.MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_wrong_rule_can_still_be_planted(mutant: mutants.Mutant, tmp_path: Path) -> None:
-    mutants.plant(mutant, tmp_path)
+def test_a_wrong_rule_can_still_be_planted(mutant: mutants.Mutant) -> None:
+    assert mutants.mutated(mutant)
 
 
-def test_a_rule_that_was_rewritten_is_no_silent_pass(tmp_path: Path) -> None:
+def test_a_rule_that_was_rewritten_is_no_silent_pass() -> None:
     stale = mutants.Mutant("stale", (("module_utils/common/quorum.py", "no such text", ""),), ("create 1",))
     with pytest.raises(mutants.NotApplicable, match="0 times"):
-        mutants.plant(stale, tmp_path)
+        mutants.mutated(stale)
 
 
 @pytest.mark.parametrize(
