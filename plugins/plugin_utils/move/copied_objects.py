@@ -11,6 +11,8 @@ from __future__ import annotations
 import copy
 import typing as t
 
+from ...module_utils.common.legible import block
+from ..calls.failure import ControlPlaneFailure
 from ..objects import origin
 from ..objects.convert.to_hub import without_zero_values
 from ..records.cluster_objects import CLUSTER, SECRET, Object, delete_finally
@@ -179,6 +181,31 @@ class Copies:
             stored = self._stored(key_of(obj))
             if stored is not None:
                 self._require_copy(obj, stored)
+
+    def refuse_beyond_limits(self, graph: Graph) -> None:
+        """Refuse objects of which the other store would not take a field.
+
+        Its definitions may have limits that the store of the objects has not. Raises ControlPlaneFailure with every object and
+        field. Nothing is written.
+        """
+        found: list[str] = []
+        for obj in graph.objects:
+            wanted, stored = copy_of(obj, {}), self._stored(key_of(obj))
+            if stored is not None and not deletion_marks.is_marked(stored):
+                wanted = {**wanted, "metadata": {**wanted["metadata"], **_own(stored)}}
+            name = describe(key_of(obj)[0], self._namespace, str(obj["metadata"]["name"]))
+            found += [f"  {name}: {each}" for each in self._target.refused(wanted)]
+        if found:
+            raise ControlPlaneFailure(
+                block(
+                    [
+                        f"{self._where} would not take the cluster {self._namespace}/{graph.cluster} as it is:",
+                        *found,
+                        "Nothing was written. Correct the manifest and run reconcile, which replaces a machine whose KubeadmConfig is named here; then "
+                        "run this again.",
+                    ]
+                )
+            )
 
     def remains(self, graph: Graph) -> list[Object]:
         """Return the other store's leftovers to delete, dependents first.

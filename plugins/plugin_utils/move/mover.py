@@ -156,6 +156,7 @@ class Mover:
             return []
         self._refuse(graph)
         self._copies.refuse_foreign(graph)
+        self._copies.refuse_beyond_limits(graph)
         gone = [f"delete {each['kind']} {each['metadata']['name']}" for each in self._copies.remains(graph)]
         moved = [f"move {each['kind']} {each['metadata']['name']}" for each in graph.objects]
         return [*moved, *gone, *_said_of_deletions(graph)]
@@ -200,6 +201,7 @@ class Mover:
         self._refuse(graph)
         self._copies.refuse_foreign(graph)
         self._copies.remains(graph)
+        self._copies.refuse_beyond_limits(graph)
         cluster = t.cast(Object, graph.get((CLUSTER, self._cluster)))
         begun = Mark(MOVING, secrets.token_hex(6), self._target.where, (cluster.get("spec") or {}).get("paused"))
         self._mark(self._source, begun)

@@ -144,6 +144,10 @@ class Store(abc.ABC):
         listed = ((each["metadata"]["namespace"], each["metadata"]["name"]) for each in self.list(kind_ref, namespace))
         return [(str(where), str(name)) for where, name in listed]
 
+    def refused(self, obj: Object) -> t.Sequence[str]:
+        """Return what the store would refuse of an object: field and reason."""
+        return []
+
     @abc.abstractmethod
     def create(self, obj: Object) -> Object:
         """Store a new object and return it as stored.
@@ -323,10 +327,7 @@ def check_name(name: str) -> None:
 
 
 def is_subdomain(text: t.Any) -> bool:
-    """Return whether a text is an RFC 1123 subdomain, like object names.
-
-    Kubernetes asks that of object names.
-    """
+    """Return whether a text is an RFC 1123 subdomain, like object names."""
     return isinstance(text, str) and 0 < len(text) <= 253 and all(_PART.match(part) for part in text.split("."))
 
 

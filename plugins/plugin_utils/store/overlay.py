@@ -52,6 +52,10 @@ class OverlayStore(Store):
         if self._base is not None:
             self._base.ahead(kind_ref, namespace, labels)
 
+    def refused(self, obj: Object) -> t.Sequence[str]:
+        """Return the fields that the other store would refuse."""
+        return self._base.refused(obj) if self._base is not None else []
+
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> t.Optional[Object]:
         """Return a copy of the object, with the writes in memory."""
         key = (kind_ref, namespace, name)

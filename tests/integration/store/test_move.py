@@ -95,6 +95,24 @@ def test_from_files_to_an_api_and_back(files: Options, api: Options, tmp_path: P
     assert fencing(files) > fencing(again)
 
 
+def test_what_the_target_would_refuse_is_told_before_anything_is_written(files: Options, api: Options) -> None:
+    """Every object and field in one error; a store of files has no definitions, so that it may have what an API server refuses."""
+    store = opened(files)
+    change = {"version": "1.x", "rollout": {"before": {"certificatesExpiryDays": 1}}}
+    store.modify(CONTROL_PLANE, "default", f"{NAME}-control-plane", lambda each: each["spec"].update(change))
+    config = store.list(("bootstrap.cluster.x-k8s.io", "KubeadmConfig"), "default")[0]
+    config["spec"]["verbosity"] = "hunter2"
+    store.update(config)
+    before = everything(store)
+    for check in (True, False):
+        told = move(files, api, check=check)
+        name = config["metadata"]["name"]
+        refused(told, "spec.version: ", "certificatesExpiryDays: ", f"KubeadmConfig default/{name}: spec.verbosity: ")
+        assert "Nothing was written" in told["msg"] and "hunter2" not in told["msg"]
+    assert everything(opened(files)) == before and everything(opened(api)) == {}
+    assert opening.open_locks(files).mark(*AT) is None
+
+
 def run_on(options: Options) -> Object:
     """What a run begins with."""
     return run_action("run", cluster=NAME, store=dict(options))

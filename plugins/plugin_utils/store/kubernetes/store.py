@@ -26,6 +26,7 @@ from ..read_once import View
 from . import applied
 from .creation import create_once, without_status
 from .dropped_fields import refuse_loss
+from .dry_run import refused_fields
 from .requests import FIELD_MANAGER, Answer, KubernetesApi, Refused, refusal
 from .served_versions import ServedVersions
 
@@ -137,9 +138,8 @@ class KubernetesStore(base.Store):
             found += [self._stored(kind_ref, {**what, **each}) for each in answer.document.get("items") or []]
             further = (answer.document.get("metadata") or {}).get("continue")
             if not further:
-                break
+                return sorted(found, key=lambda each: (each["metadata"]["namespace"], each["metadata"]["name"]))
             query["continue"] = further
-        return sorted(found, key=lambda each: (each["metadata"]["namespace"], each["metadata"]["name"]))
 
     def create(self, obj: Object) -> Object:
         """Store a new object and return it as stored."""
@@ -175,6 +175,12 @@ class KubernetesStore(base.Store):
                 stored = self.modify(kind_ref, namespace, name, lambda found: found.update(status=obj["status"]))
         return stored
 
+    def refused(self, obj: Object) -> t.Sequence[str]:
+        """Return the fields of an object that the API server would refuse."""
+        obj = applied.own(without_status(as_kept(base.plain_object(obj))))
+        named = self._served.identity(obj)
+        return refused_fields(self.api, self._kind_path(*named[:2]), self._object_path(*named), obj)
+
     def update(self, obj: Object) -> Object:
         """Replace an object where it differs, and return it as stored."""
         obj = as_kept(base.plain_object(obj))
@@ -195,11 +201,10 @@ class KubernetesStore(base.Store):
             if field in current:
                 metadata[field] = current[field]
         if obj.get("status") != stored.get("status") and has_status(kind_ref):
-            noted = {**copy.deepcopy(stored), "status": obj.get("status") or {}}
+            noted = {**stored, "status": obj.get("status") or {}}
             stored = self._put(kind_ref, namespace, name, f"{path}/status", noted)
             metadata["resourceVersion"] = stored["metadata"]["resourceVersion"]
-        before, given = applied.given(stored), applied.given(obj)
-        emptied = False
+        before, given, emptied = applied.given(stored), applied.given(obj), False
         if given != before:
             stored, emptied = self._apply(kind_ref, path, stored, given, metadata["resourceVersion"])
             applied.follow(obj, stored, before)
@@ -211,10 +216,9 @@ class KubernetesStore(base.Store):
     def _apply(
         self, kind_ref: KindRef, path: str, stored: Object, given: Object, version: str | None
     ) -> tuple[Object, bool]:
-        """Apply the machine template's fields by server-side apply, removing its earlier ones (``applied.py``).
+        """Apply the machine template's fields by server-side apply (``applied.py``).
 
-        Returns the object as stored, and whether the API server left null where it took the last of a field's content away, as that of
-        Kubernetes 1.20 does: other readers of the object may take it for a value.
+        With it: whether null is left of a field, as by Kubernetes 1.20, which others may take for a value.
         """
         body, query = applied.request(stored, given, version), {"fieldManager": applied.MANAGER, "force": "true"}
         with around(f"store write {kind_ref[1]}"):
@@ -355,10 +359,7 @@ def has_status(kind_ref: KindRef) -> bool:
 
 
 def kind_path(kind_ref: KindRef, namespace: str | None, version: str = "") -> str:
-    """Return the API path of a kind's objects; refuse invalid names.
-
-    The objects of one namespace, or of all; in the version of this collection's definition by default.
-    """
+    """Return the path of a kind's objects in one namespace, or all."""
     base.check_kind_ref(kind_ref)
     group, kind = kind_ref
     version = version or definitions.version_of(kind)
@@ -371,7 +372,6 @@ def kind_path(kind_ref: KindRef, namespace: str | None, version: str = "") -> st
 
 def object_path(kind_ref: KindRef, namespace: str, name: str, version: str = "") -> str:
     """Return an object's API path; refuse invalid names."""
-    base.check_namespace(namespace)
     base.check_name(name)
     return f"{kind_path(kind_ref, namespace, version)}/{name}"
 
