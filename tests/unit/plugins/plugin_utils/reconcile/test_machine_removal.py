@@ -13,6 +13,7 @@ from removal_world import World
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision import terms
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CONTROL_PLANE,
     MACHINE,
@@ -138,6 +139,28 @@ def test_the_starts_are_recorded_once_and_go_to_whichever_machine_is_asked(
     world.change("m1", lambda stored: stored["status"]["deletion"].update(waitForPreTerminateHookStartTime=drain))
     world.removal().take_out()
     assert hook and times(world) == {**known, "waitForPreTerminateHookStartTime": drain}, "a second run moves none"
+
+
+def test_a_drain_that_a_killed_run_had_ended_is_repeated_with_its_own_start(world: World) -> None:
+    """As in Cluster API, where the start is written once: a bound that is over by then is not given a second time."""
+    start, later = "2099-01-31T12:00:00Z", "2099-01-31T18:00:00Z"
+    world.machines.answers["node_drain"] = [
+        Answer(True, {"state": "Running", "message": "a pod", "started_at": start}),
+        Answer(True, {"state": "Drained", "message": "", "started_at": start}),
+        Answer(True, {"state": "Drained", "message": "", "started_at": later}),
+    ]
+    world.annotate(LATE_HOOK)
+    world.removal().take_out()
+
+    def undo_the_last_stage(stored: Object) -> None:
+        (condition,) = [each for each in stored["status"]["conditions"] if each["type"] == "Deleting"]
+        condition["reason"] = terms.DRAINING
+
+    world.change("m1", undo_the_last_stage)
+    world.removal().take_out()
+    drains = [call for _name, module, call in world.machines.calls if module == "node_drain"]
+    assert [each.get("started_at") for each in drains] == [None, start, start]
+    assert times(world)["nodeDrainStartTime"] == start
 
 
 @pytest.mark.parametrize("told", ["yesterday", "2026-13-31T12:00:00Z", "9" * 5000, {"at": "2099-01-31T12:00:00Z"}, 5])
