@@ -36,6 +36,8 @@ class Kept:
         self.folder = folder / "store"
         self.store = FileStore(str(self.folder))
         self.documents = example("v1beta2")
+        # Of the last time that they were applied.
+        self.warnings: list[str] = []
 
     @property
     def spec(self) -> dict[str, t.Any]:
@@ -50,7 +52,8 @@ class Kept:
     def apply(self, documents: t.Optional[Documents] = None) -> list[str]:
         """Bring the documents into the store."""
         manifest = read_cluster([self.written(documents)], "default", "my-cluster")
-        return stored_cluster.apply_manifest(self.store, manifest)
+        self.warnings.clear()
+        return stored_cluster.apply_manifest(self.store, manifest, self.warnings.append)
 
     def written(self, documents: t.Optional[Documents] = None) -> str:
         """The manifest's file, with the documents."""

@@ -60,7 +60,7 @@ class ApplyingAction(ForeseeingAction):
             if new:
                 self._refuse_new(store, manifest, arguments)
             try:
-                changes = self.applied(store, manifest)
+                changes = stored_cluster.apply_manifest(store, manifest, self.display.warning)
             except StoreError:
                 self.note("store objects of the manifest, not all of them")
                 raise

@@ -59,7 +59,7 @@ class ForeseeingAction(ControlPlaneAction):
             self.refuse_beforehand(arguments)
         changes: t.Optional[list[str]]
         if arguments["manifests"]:
-            changes = self.applied(store, self.manifest(arguments))
+            changes = stored_cluster.apply_manifest(store, self.manifest(arguments), self.display.warning)
         elif not known:
             raise ControlPlaneFailure(
                 f"neither a manifest nor the store names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was planned. "
@@ -115,17 +115,6 @@ class ForeseeingAction(ControlPlaneAction):
         for warning in manifest.warnings:
             self.display.warning(warning)
         return manifest
-
-    def applied(self, store: Store, manifest: ClusterManifest) -> list[str]:
-        """Apply a manifest to the store; show the warnings about its changes.
-
-        Returns: the changes in words.
-        """
-        warnings = stored_cluster.update_warnings(store, manifest)
-        changes = stored_cluster.apply_manifest(store, manifest)
-        for warning in warnings:
-            self.display.warning(warning)
-        return changes
 
     def _warn_of_store(self, arguments: t.Mapping[str, t.Any]) -> None:
         problem = opening.unwritable(arguments["store"], arguments["namespace"])

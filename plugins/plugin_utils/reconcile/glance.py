@@ -175,10 +175,11 @@ class Glance(ForeseeingAction):
     def _wanted(self, arguments: dict[str, t.Any], store: Store) -> t.Optional[ClusterObjects]:
         """Return the cluster's objects, None where the manifest differs."""
         if arguments["manifests"]:
+            warnings: list[str] = []
             manifest = read_manifest(arguments)
-            if manifest.warnings or stored_cluster.update_warnings(store, manifest):
+            changes: t.Optional[list[str]] = stored_cluster.apply_manifest(store, manifest, warnings.append)
+            if manifest.warnings or warnings:
                 return None
-            changes: t.Optional[list[str]] = stored_cluster.apply_manifest(store, manifest)
         else:
             changes = stored_desired_state.settle_in_api(store, arguments)
         if changes or changes is None:

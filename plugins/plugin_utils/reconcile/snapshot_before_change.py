@@ -24,7 +24,7 @@ NAME = "before-change"
 def precedes_join(decision: Object) -> bool:
     """Return whether the decision's new machine needs a snapshot first."""
     quorum = decision.get("quorum")
-    if decision["action"] not in (terms.INITIALIZE, terms.JOIN) or quorum is None:
+    if decision["action"] != terms.JOIN or quorum is None:
         return False
     return bool(quorum["before"]["voters"] == 1 and quorum["after"]["voters"] == 2)
 

@@ -52,12 +52,12 @@ __all__ = [
     "delete_marked",
     "delete_records",
     "mark_deleting",
-    "update_violations",
-    "update_warnings",
 ]
 
 
-def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
+def apply_manifest(
+    store: Store, manifest: ClusterManifest, warn: t.Callable[[str], object] = lambda _warning: None
+) -> list[str]:
     """Apply the manifest's objects to the store; return the changes in words.
 
     What a controller fills in and the manifest leaves out is kept: status, finalizers, the endpoint that the
@@ -65,16 +65,19 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
     stored is no change. A user's Secret replaces a stored one only where their contents differ. What the machine
     template states of the machines without replacing them is propagated to their objects (propagation.py). Raises
     ManifestError with every violation, and has then written nothing, where the manifest changes what can't be changed
-    (docs/reference/cluster_api.md, "Admission rules").
+    (docs/reference/cluster_api.md, "Admission rules"). `warn` is given each warning about the changes, a sentence, before they are written.
     """
     for provided in (manifest.infrastructure_cluster, manifest.machine_template):
         if provided is not None:
             store.prefer(provided)
     manifest = with_rebuilt_spec(store, manifest)
     manifest = _with_stored_values(store, manifest)
-    violations = update_violations(store, manifest)
+    of_secrets = checked_secrets(store, manifest)
+    violations = [*_update_violations(store, manifest), *of_secrets.violations]
     if violations:
         raise ManifestError(violations)
+    for warning in (*_update_warnings(store, manifest), *of_secrets.warnings):
+        warn(warning)
     changes = []
     before = _stored(store, manifest.control_plane)
     stored = _stored(store, manifest.cluster)
@@ -124,9 +127,8 @@ def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object
     return propagate(objects, before) if objects is not None else []
 
 
-def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
+def _update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
     """Return violations for changes of immutable fields, in the manifest's own terms."""
-    manifest = _with_stored_values(store, manifest)
     control_plane = _stored(store, manifest.control_plane)
     cluster = _stored(store, manifest.cluster)
     was_initialized = update.initialized(cluster, control_plane)
@@ -156,7 +158,6 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
         if stored is not None:
             update.validate_secret_update(stored, secret, was_initialized, report := manifest.report(secret))
             violations += report.violations
-    violations += checked_secrets(store, manifest).violations
     return violations + stored_health_checks.update_violations(store, manifest)
 
 
@@ -178,12 +179,9 @@ def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManif
     return dataclasses.replace(manifest, control_plane=control_plane)
 
 
-def update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
-    """Return warnings about the manifest's changes, in sentences."""
-    manifest = with_rebuilt_spec(store, manifest)
+def _update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
     found = update.template_warnings(_stored(store, manifest.machine_template), manifest.machine_template)
-    found += update.component_warnings(_stored(store, manifest.control_plane), manifest.control_plane)
-    return found + checked_secrets(store, manifest).warnings
+    return found + update.component_warnings(_stored(store, manifest.control_plane), manifest.control_plane)
 
 
 def _stored(store: Store, desired: Object) -> t.Optional[Object]:

@@ -100,18 +100,17 @@ def differing(objects: ClusterObjects, snapshot: Object) -> dict[str, FromMachin
 
     They are by the Node's path in the API; none of a paused or deleted cluster.
     """
-    if objects.paused or objects.going:
-        return {}
+    found = _with_node(objects, snapshot)
+    return {_path(node["name"]): each for node, each in found if each.patch(node, node.get("taints") or ())[0]}
+
+
+def _with_node(objects: ClusterObjects, snapshot: Object) -> t.Iterator[tuple[Object, FromMachine]]:
+    """Yield each observed Node whose Machine stays, with that one's share."""
     nodes = {str(each["name"]): each for each in (snapshot.get("workload") or {}).get("nodes") or ()}
-    wanted = {}
-    for machine in objects.machines:
-        name = str(((machine.get("status") or {}).get("nodeRef") or {}).get("name") or "")
-        if name not in nodes or machine["metadata"].get("deletionTimestamp"):
-            continue
-        from_machine = _from_machine(objects, machine)
-        if from_machine.patch(nodes[name], nodes[name].get("taints") or ())[0]:
-            wanted[_path(name)] = from_machine
-    return wanted
+    for machine in objects.machines if not (objects.paused or objects.going) else ():
+        node = nodes.get(str(((machine.get("status") or {}).get("nodeRef") or {}).get("name") or ""))
+        if node is not None and not machine["metadata"].get("deletionTimestamp"):
+            yield node, _from_machine(objects, machine)
 
 
 def evictions(objects: ClusterObjects, snapshot: Object) -> list[str]:
@@ -119,10 +118,8 @@ def evictions(objects: ClusterObjects, snapshot: Object) -> list[str]:
 
     A taint with the effect NoExecute: Kubernetes evicts what doesn't tolerate it at once, past every PodDisruptionBudget.
     """
-    nodes = {_path(str(each["name"])): each for each in (snapshot.get("workload") or {}).get("nodes") or ()}
     found = []
-    for path, from_machine in sorted(differing(objects, snapshot).items()):
-        node = nodes[path]
+    for node, from_machine in sorted(_with_node(objects, snapshot), key=lambda each: str(each[0]["name"])):
         change = from_machine.change_taints(node, node.get("taints") or ())
         evicting = [name for name in (change.added if change else ()) if name.endswith(f":{_EVICTING}")]
         if evicting:

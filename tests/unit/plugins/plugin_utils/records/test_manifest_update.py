@@ -11,14 +11,12 @@ import typing as t
 from pathlib import Path
 
 import pytest
-import yaml
 from stored_manifest import CONFIGURATION, Kept, example
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.equivalence import keep_equivalent
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import adopted_machines, stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import adopted_machines
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
@@ -255,12 +253,9 @@ def test_the_ca_of_a_running_cluster_stays(kept: Kept) -> None:
 def test_a_template_changed_under_its_name_is_told(kept: Kept) -> None:
     """It is no violation, and it replaces no machine, which people expect."""
     kept.documents[2]["spec"]["template"]["spec"]["image"] = "other"
-    kept.file.write_text(yaml.safe_dump_all(kept.documents), encoding="utf-8")
-    manifest = read_cluster([str(kept.file)], "default", "my-cluster")
-    warnings = stored_cluster.update_warnings(kept.store, manifest)
-    assert len(warnings) == 1 and "new name" in warnings[0]
-    assert len(stored_cluster.apply_manifest(kept.store, manifest)) == 1
-    assert stored_cluster.update_warnings(kept.store, manifest) == []
+    assert len(kept.apply()) == 1
+    assert len(kept.warnings) == 1 and "new name" in kept.warnings[0]
+    assert kept.apply() == [] and kept.warnings == []
 
 
 STORED_BRACES: list[tuple[str, t.Any, t.Any]] = [
@@ -286,11 +281,9 @@ def test_what_is_stored_and_refused_can_be_mended_or_removed(
         kept.spec["kubeadmConfigSpec"][part] = {**before, **braces}
         assert all(path.startswith(f"spec.kubeadmConfigSpec.{part}.") for path in kept.refused())
         kept.spec["kubeadmConfigSpec"][part] = {**before, **now}
-        manifest = read_cluster([kept.written()], "default", "my-cluster")
-        warnings = stored_cluster.update_warnings(kept.store, manifest)
-        assert [f"{part} is mended in the manifest only" in each for each in warnings] == [True]
         (change,) = kept.apply()
         assert part in change
+        assert [f"{part} is mended in the manifest only" in each for each in kept.warnings] == [True]
 
 
 def test_beside_what_is_refused_nothing_else_may_change(kept: Kept) -> None:
@@ -342,8 +335,8 @@ def test_an_adopted_configuration_that_the_manifest_leaves_out_is_not_mended(kep
 
     kept.store.modify(CONTROL_PLANE, "default", "my-control-plane", adopted)
     del kept.spec["kubeadmConfigSpec"]
-    manifest = read_cluster([kept.written()], "default", "my-cluster")
-    assert stored_cluster.update_warnings(kept.store, manifest) == []
+    kept.apply()
+    assert kept.warnings == []
 
 
 @pytest.mark.parametrize("in_the_store", [False, True])
@@ -377,8 +370,10 @@ def test_templates_in_secrets_are_refused_before_anything_is_removed(kept: Kept,
         "spec.kubeadmConfigSpec.files[0].contentFrom",
         "spec.kubeadmConfigSpec.users[0].passwdFrom",
     }
-    manifest = read_cluster([kept.written()], "default", "my-cluster")
-    (warning,) = stored_cluster.update_warnings(kept.store, manifest)
+    kept.spec["kubeadmConfigSpec"]["files"][0]["encoding"] = "base64"
+    del kept.spec["kubeadmConfigSpec"]["users"]
+    kept.apply()
+    (warning,) = kept.warnings
     assert "files[1].contentFrom: Secret own, key good, the comment {# ... #} that begins in line 2" in warning
     file = found["spec.kubeadmConfigSpec.files[0].contentFrom"].text()
     assert "Secret own, key k, a template in line 2: this is no instance data" in file
