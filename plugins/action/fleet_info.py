@@ -12,6 +12,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils.common import settings
 from ..module_utils.common.legible import block, one_line, readable
+from ..plugin_utils.calls import inventory_source
 from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP
 from ..plugin_utils.calls.screen import Screen
 from ..plugin_utils.processes.forked import spread
@@ -47,9 +48,9 @@ class ActionModule(ActionBase):
         selected = {str(each) for each in variables.get("ansible_play_hosts_all") or ()}
         hosts = [each for each in known if each in selected]
         if not hosts:
-            return readable(
-                {**result, "failed": True, "msg": f"{NO_CLUSTER} (clusters here: {', '.join(known) or 'none'})."}
-            )
+            why = "\n".join(map(str, () if known else variables.get(inventory_source.ERRORS) or ()))
+            told = why or f"{NO_CLUSTER} (clusters here: {', '.join(known) or 'none'})."
+            return readable({**result, "failed": True, "msg": told})
         settled: dict[str, str] = {}
         if arguments["playbook"] and len(hosts) > 1:
             settled = self._glance(arguments["playbook"], hosts, variables["hostvars"])

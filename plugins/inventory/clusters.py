@@ -217,10 +217,10 @@ import re
 import sys
 import typing as t
 
-from ansible.errors import AnsibleParserError
+from ansible.errors import AnsibleError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
-from ..plugin_utils.calls import screen
+from ..plugin_utils.calls import inventory_source, screen
 from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP, REFUSED
 from ..plugin_utils.objects.manifest.reader import list_clusters
 from ..plugin_utils.providers import inventory_groups
@@ -238,19 +238,25 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
     NAME = "kubeadm.control_plane.clusters"
 
     def verify_file(self, path: str) -> bool:
-        """Accept *.clusters.yml and *.clusters.yaml."""
-        return bool(super().verify_file(path)) and path.endswith((".clusters.yml", ".clusters.yaml"))
+        """Accept *.clusters.yml and *.clusters.yaml, and refuse other names later."""
+        named = path.endswith(inventory_source.SUFFIXES) or inventory_source.names_the_plugin(path)
+        return bool(super().verify_file(path)) and named
 
     def parse(self, inventory: t.Any, loader: t.Any, path: str, cache: bool = True) -> None:
         """Fill the inventory."""
-        super().parse(inventory, loader, path, cache)
-        self._read_config_data(path)
-        folder = os.path.dirname(os.path.abspath(path))
         try:
-            options = opening.of_inventory(self.get_option("store") or {}, folder)
-        except StoreError as error:
-            raise AnsibleParserError(str(error)) from None
-        files = self._files(folder, path)
+            self._parse(inventory, loader, path, cache)
+        except (AnsibleError, StoreError) as error:
+            inventory_source.refuse(inventory, path, error)
+        inventory_source.has_been_read(path)
+
+    def _parse(self, inventory: t.Any, loader: t.Any, path: str, cache: bool) -> None:
+        super().parse(inventory, loader, path, cache)
+        inventory_source.check_name(path)
+        inventory_source.check_options(self._read_config_data(path), self.option_definitions)
+        folder = os.path.dirname(os.path.abspath(path))
+        options = opening.of_inventory(self.get_option("store") or {}, folder)
+        files = inventory_source.manifest_files(self.get_option("manifests"), folder)
         # For what works on a cluster that is no host yet (the playbook adopt): where its objects and its manifest would go.
         self._taken = inventory_groups.taken_names(self.inventory, self.get_option("groups") or {})
         self._foreign = inventory_groups.foreign_groups(self.inventory)
@@ -258,10 +264,12 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         self.inventory.set_variable("all", "control_plane_inventory_manifests", self._new_manifest(folder))
         self.inventory.add_group(CLUSTERS_GROUP)
         self.inventory.add_group(inventory_groups.MACHINES_GROUP)
-        try:
-            self._add_clusters(options, files, self._decrypt(loader))
-        except StoreError as error:
-            raise AnsibleParserError(str(error)) from None
+        self._add_clusters(options, files, self._decrypt(loader))
+        if not self.inventory.groups[CLUSTERS_GROUP].get_hosts():
+            why = inventory_source.without_clusters(
+                self.get_option("manifests"), folder, files, opening.describe(options)
+            )
+            inventory_source.note_without_clusters(inventory, path, why)
 
     def _add_clusters(self, options: dict[str, t.Any], files: list[str], decrypt: t.Any) -> None:
         namespaces = [str(each) for each in self.get_option("namespaces") or []]
@@ -322,15 +330,6 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                     screen.Screen().warning(str(damaged))
                     found[key] = None
         return found
-
-    def _files(self, folder: str, path: str) -> list[str]:
-        files: list[str] = []
-        for pattern in self.get_option("manifests"):
-            found = sorted(glob.glob(os.path.join(folder, pattern)))
-            if not found and not glob.has_magic(pattern):
-                raise AnsibleParserError(f"{path}: the manifest {pattern} does not exist (searched in {folder}).")
-            files += [each for each in found if each not in files]
-        return files
 
     def _new_manifest(self, folder: str) -> str:
         """Return a new manifest's path, * for the name; "" without pattern."""

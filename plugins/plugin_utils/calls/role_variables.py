@@ -115,6 +115,7 @@ INTERNAL = frozenset(
         "control_plane_health_check",
         "control_plane_hosts",
         "control_plane_infrastructure",
+        "control_plane_inventory_errors",
         "control_plane_inventory_host",
         "control_plane_inventory_manifests",
         "control_plane_inventory_store",

@@ -38,3 +38,7 @@ class Screen:
     def warning(self, text: str) -> None:
         """Show a warning."""
         Display().warning(visible(text))
+
+    def error(self, text: str) -> None:
+        """Show an error, once and in one piece."""
+        Display().error(visible(text), wrap_text=False)

@@ -15,6 +15,7 @@ from ansible import constants as C
 from ansible.errors import AnsibleParserError
 
 from ..calls import recorded_connection
+from ..calls.inventory_source import InventoryFileError
 from ..calls.machine_connection import CLUSTERS_GROUP
 from ..documents.names import is_dns_subdomain
 from ..objects import kinds, label_selector
@@ -177,7 +178,7 @@ def refuse_taken(
 ) -> None:
     """Refuse clusters whose host name another inventory's cluster has.
 
-    One of the two would be lost. Raises AnsibleParserError.
+    One of the two would be lost. Raises InventoryFileError.
 
     Args:
         clusters: the hosts of the clusters, by namespace and name.
@@ -188,7 +189,7 @@ def refuse_taken(
         known = hosts[host].vars if host in hosts else {}
         mine = {"control_plane_namespace": namespace, "control_plane_cluster": name, "control_plane_store": store}
         if "control_plane_store" in known and any(known.get(key) != value for key, value in mine.items()):
-            raise AnsibleParserError(
+            raise InventoryFileError(
                 f"another inventory of this run has a cluster whose host is called {host}, too ({known.get('control_plane_namespace')}/"
                 f"{known.get('control_plane_cluster')}, {opening.describe(known['control_plane_store'])}), and to Ansible two hosts of one name are one. "
                 "No cluster of this inventory was taken. Give one of the two inventories at a time, or narrow one by namespaces or label_selector."

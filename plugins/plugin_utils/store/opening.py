@@ -214,9 +214,9 @@ def journal_directory(options: Options) -> str:
 def exists(options: Options) -> bool:
     """Return whether the store may hold anything to read.
 
-    A folder that isn't there yet is an empty store, and reading creates none.
+    A folder that isn't there yet is an empty store, and reading creates none. Whatever else is at its path is refused by who reads it.
     """
-    return is_kubernetes(options) or os.path.isdir(options["path"])
+    return is_kubernetes(options) or os.path.lexists(options["path"])
 
 
 def is_not_installed(error: StoreError) -> bool:

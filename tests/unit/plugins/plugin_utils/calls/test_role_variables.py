@@ -30,7 +30,7 @@ OF_PLAYBOOKS = {
     "control_plane_serial",
 }
 # Named in Python alone.
-OF_THE_PLUGINS = {"control_plane_inventory_host", REFUSED}
+OF_THE_PLUGINS = {"control_plane_inventory_errors", "control_plane_inventory_host", REFUSED}
 
 
 def test_what_may_be_set_is_what_the_roles_document() -> None:
