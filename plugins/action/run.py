@@ -164,7 +164,9 @@ class ActionModule(ApplyingAction):
         said = "" if arguments["error"] or decision.get("act") else _plain(str(decision.get("msg") or ""))
         if outcome["result"] == run_outcomes.HELD:
             said = outcome["message"]
-        self.display.send("verdict", result=outcome["result"] if said or arguments["error"] else "", message=said)
+        # Of an Action, a backup and the like the lines above say what came of them.
+        result = outcome["result"] if said or decision or arguments["error"] else ""
+        self.display.send("verdict", result=result, message=said)
 
     def _sum_up(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Note the cluster's outcome; show the summary after the last cluster."""

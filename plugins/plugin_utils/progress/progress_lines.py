@@ -28,7 +28,7 @@ _VERDICTS = {
     "changed": ("done", GOOD),
     "would change": ("would change, nothing was done", CHANGED),
     "nothing": ("nothing to do", GOOD),
-    "": ("done", GOOD),
+    "": ("ended", PLAIN),
 }
 Event = t.Mapping[str, t.Any]
 
@@ -185,7 +185,10 @@ class ProgressLines:
         if host.steps:
             return self._on_doing(name, host, event)
         host.noted = str(event["text"])
-        return [self._line(name, host.noted)]
+        first, *more = lines(host.noted)
+        # Indented, so that no line of it passes for another's.
+        text = "\n".join([self._line(name, first).text, *(f"{_INDENT}{each}" for each in more)])
+        return [Line(text)]
 
     def _on_doing(self, name: str, host: _Host, event: Event) -> list[Line]:
         if host.shown is None:
@@ -198,11 +201,10 @@ class ProgressLines:
 
     def _on_task(self, name: str, host: _Host, event: Event) -> list[Line]:
         """End a task's wait; show its change where no step is open."""
-        if not host.steps:
-            self._forget(host)
-            if event.get("changed"):
-                return [self._line(name, f"changed: {event['changed']}", CHANGED)]
-        return []
+        self._forget(host)
+        if host.steps or not event.get("changed"):
+            return []
+        return [self._line(name, f"changed: {event['changed']}", CHANGED)]
 
     def _on_report(self, name: str, host: _Host, event: Event) -> list[Line]:
         """Show a failed run's report, which has the failures before it."""

@@ -111,6 +111,8 @@ def test_what_is_under_way(screen: Screen) -> None:
         "prod: join machine prod-b: 15 s of about 30 s: kubeadm [etcd] (at most 1 min 30 s more)"
     ]
     assert len(screen.silence(30)) == 2
+    screen.take("task", changed="machine_acme : Make the machine")
+    assert screen.live() == "prod: join machine prod-b: 45 s of about 30 s", "what a task did ends with it"
 
 
 def test_a_wait_between_steps_ends_with_its_task(screen: Screen) -> None:
@@ -187,10 +189,17 @@ def test_a_failure_without_a_report(screen: Screen) -> None:
 
 def test_changes_and_notes_outside_of_steps(screen: Screen) -> None:
     assert screen.take("task", changed="Own task") == ["prod: changed: Own task"]
+    assert screen.take("note", text="it waits\nWhat to type: x") == ["prod: it waits\n  What to type: x"]
     assert screen.take("note", text="postponed: the window") == ["prod: postponed: the window"]
     assert screen.take("text", text="\na table\n") == ["\na table\n"]
     screen.take("verdict", result="waits", message="postponed: the window")
     assert screen.end() == ["prod: not reached yet (0 s)"], "what a line above has said"
+
+
+def test_a_run_without_a_decision_ends(screen: Screen) -> None:
+    """An Action may wait for a person: the lines above say it."""
+    screen.take("verdict", 2, result="", message="")
+    assert screen.end() == ["prod: ended (2 s)"]
 
 
 def test_an_event_of_another_kind_fails_nothing(screen: Screen) -> None:
@@ -211,7 +220,9 @@ def test_hostile_text_is_shown_as_text(hostile: str, event: str) -> None:
     assert event == "step" or screen.shown
     for shown in (live, *(each.text for each in screen.shown)):
         assert not {"\x1b", "\r", "\u202e"} & set(shown)
-        assert event in ("text", "report", "failed") or "\n" not in shown
+        if event == "note" and shown:
+            assert all(line.startswith(("prod: ", "  ")) for line in shown.split("\n"))
+        assert event in ("note", "text", "report", "failed") or "\n" not in shown
 
 
 @pytest.mark.parametrize(("number", "text"), [(-1, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s")])
