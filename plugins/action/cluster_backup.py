@@ -15,6 +15,7 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import MachineCaller
 from ..plugin_utils.pki.secrets import read_certificates
 from ..plugin_utils.records.cluster_objects import ClusterObjects
+from ..plugin_utils.records.journal_entries import note_snapshot
 
 MODULE = "etcd_snapshot"
 
@@ -48,6 +49,7 @@ class ActionModule(ControlPlaneAction):
         result = {key: taken[key] for key in _SHOWN if key in taken}
         result.update(changed=True, machine=name, removed=list(taken.get("removed") or []), warnings=_warnings(taken))
         said = f"machine {name} keeps {taken.get('path')} (revision {taken.get('revision')}, verified by {taken.get('verified_by')})"
+        note_snapshot(objects, taken.get("path"))
         if folder:
             authority = (read_certificates(objects.store, objects.cluster).get("ca") or {}).get("crt") or ""
             path = copies.fetch(caller, objects.reach(name), taken, folder, prefix, str(authority).encode())

@@ -13,6 +13,7 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.objects import kinds
 from ..plugin_utils.reconcile import snapshot_before_change
 from ..plugin_utils.records.cluster_objects import ClusterObjects
+from ..plugin_utils.records.journal_entries import note_snapshot
 
 
 class ActionModule(ControlPlaneAction):
@@ -49,6 +50,7 @@ class ActionModule(ControlPlaneAction):
             answer = caller.call(objects.reach(name), snapshot_before_change.MODULE, call)
             if not answer.failed:
                 said = f"machine {name} keeps {answer.result.get('path')}"
+                note_snapshot(objects, answer.result.get("path"))
                 return {"changed": True, "taken": True, "msg": said, "machine": name, "path": answer.result.get("path")}
             failures.append(f"{name}: {redact(answer.message)}")
         why = "; ".join(failures) or "no machine has been bootstrapped"

@@ -21,6 +21,7 @@ from ..plugin_utils.move import export
 from ..plugin_utils.progress import channel
 from ..plugin_utils.reconcile import run_outcomes
 from ..plugin_utils.reconcile.applying import MANIFEST_SPEC, ApplyingAction
+from ..plugin_utils.reconcile.metrics import files
 from ..plugin_utils.records.journal_entries import steps_of
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import StoreError
@@ -49,6 +50,8 @@ class ActionModule(ApplyingAction):
         "decision": {"type": "dict", "default": {}},
         "hosts": {"type": "list", "elements": "str", "default": []},
         "settled": {"type": "int", "default": 0},
+        "metrics_directory": {"type": "path", "default": ""},
+        "backup_directory": {"type": "path", "default": ""},
     }
 
     def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
@@ -132,10 +135,13 @@ class ActionModule(ApplyingAction):
             released = self.open_locks(arguments).release_own(arguments["namespace"], arguments["cluster"])
         result: dict[str, t.Any] = {"changed": False, "released": released}
         reached = bool(error or started.get("begun") or started.get("held_by"))
+        told = {**arguments, "error": error or str(problem or "")}
+        if arguments["metrics_directory"] and reached and not self.check_mode:
+            self._write_metrics(told)
         if len(arguments["hosts"]) + arguments["settled"] > 1 and reached:
-            result.update(self._sum_up({**arguments, "error": error or str(problem or "")}))
+            result.update(self._sum_up(told))
         elif reached and channel.is_open():
-            self._send_verdict({**arguments, "error": error or str(problem or "")})
+            self._send_verdict(told)
         if problem is not None and not error:
             raise problem
         return result
@@ -167,6 +173,14 @@ class ActionModule(ApplyingAction):
         # Of an Action, a backup and the like the lines above say what came of them.
         result = outcome["result"] if said or decision or arguments["error"] else ""
         self.display.send("verdict", result=result, message=said)
+
+    def _write_metrics(self, arguments: dict[str, t.Any]) -> None:
+        """Write the cluster's metrics; what they are for fails no run."""
+        directory, result = arguments["metrics_directory"], self._outcome(arguments)["result"]
+        try:
+            files.write_end(self, directory, arguments, arguments["playbook"], result)
+        except (ControlPlaneFailure, ManifestError, StoreError) as error:
+            self.display.warning(str(error))
 
     def _sum_up(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Note the cluster's outcome; show the summary after the last cluster."""

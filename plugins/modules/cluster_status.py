@@ -59,6 +59,10 @@ status:
   returned: success
   type: dict
   contains:
+    observedAt:
+      description: When the cluster was observed, by the controller's clock.
+      type: str
+      version_added: 0.10.0
     cluster:
       description: Name of the cluster.
       type: str
@@ -72,10 +76,13 @@ status:
       description: The control plane endpoint, and whether the API answers there.
       type: dict
     etcd:
-      description: The members with leader, learners and alarms.
+      description:
+        - The members with leader, learners and alarms.
+        - C(quorum) has the C(voters), the C(healthy) ones, the C(quorum) and the C(tolerance), C(raftTerm) is the leader's term.
+          Since release 0.10.0.
       type: dict
     machines:
-      description: Each machine with version, failure domain, Node and conditions.
+      description: Each machine with version, failure domain, Node, conditions and, since release 0.10.0, when its certificates end.
       type: list
       elements: dict
     addons:

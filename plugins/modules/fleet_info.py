@@ -16,7 +16,7 @@ author:
 description:
   - Fails where the play has no cluster, no host of the group C(control_planes).
   - Of several clusters it returns those in which a playbook would find nothing to do, in as many processes as Ansible has C(forks). No lock is
-    taken, each cluster is asked at one machine, and nothing is written but when its API answered last.
+    taken, each cluster is asked at one machine, and nothing is written but when its API answered last, and its metrics where they are wanted.
   - Whatever can't be decided so is not among them. A cluster that another run works on, that a killed run left, that has a mark, whose store keeps a copy of
     its objects (its option C(export)), or for which a file is to be written or followed, is observed by the playbook itself.
   - The playbooks of this collection begin with it; a role needs none of it.
@@ -25,7 +25,7 @@ options:
     description: The playbook that the clusters are observed for. Without it none is observed.
     type: str
     default: ""
-    choices: ["", reconcile, plan, status, health_check]
+    choices: ["", reconcile, plan, status, health_check, metrics]
 extends_documentation_fragment:
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

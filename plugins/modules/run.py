@@ -124,6 +124,18 @@ options:
     type: int
     default: 0
     version_added: 0.10.0
+  metrics_directory:
+    description:
+      - With O(state=absent), the folder to which the cluster's metrics are written, as M(kubeadm.control_plane.cluster_metrics) does, and how this run
+        ended. None are where it is empty. That they can't be written is a warning.
+    type: path
+    default: ""
+    version_added: 0.10.0
+  backup_directory:
+    description: See O(kubeadm.control_plane.cluster_metrics#module:backup_directory).
+    type: path
+    default: ""
+    version_added: 0.10.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

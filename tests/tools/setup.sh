@@ -75,6 +75,7 @@ if [ "$for_tests" = yes ] || [ "${for_oldest:-no}" = yes ]; then
   make_venv "$VENV_OLDEST" "$oldest" "20 s to 2 minutes" yes "${oldest_files[@]}"
 fi
 if [ "$for_tests" = yes ]; then
+  "$REPO/tests/tools/prometheus.sh"
   make_venv "$VENV_IMPORTER" "${importer_python:-$oldest}" "30 s" no importer.txt
 fi
 

@@ -212,6 +212,22 @@ def prune(path: str, prefix: str, keep: int) -> list[str]:
     return sorted(removed)
 
 
+def taken(folder: str) -> list[str]:
+    """Return the times of the backups in a folder, oldest first.
+
+    RFC 3339, by their names. [] where there is no such folder.
+
+    Raises:
+        OSError: the folder can't be read.
+    """
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    found = [match for match in map(re.compile(".+" + _STAMPED).fullmatch, names) if match and match.group(3) == "db"]
+    return sorted(re.sub(r"(....)(..)(..T..)(..)(..Z)", r"\1-\2-\3:\4:\5", match.group(1)) for match in found)
+
+
 def _machine_of(path: str) -> str:
     """Return the machine that a copy came from, or "".
 

@@ -42,6 +42,7 @@ SETTINGS = frozenset(
         "control_plane_kubeconfig",
         "control_plane_machines",
         "control_plane_manifests",
+        "control_plane_metrics_directory",
         "control_plane_more_providers",
         "control_plane_move_to",
         "control_plane_move_undo",

@@ -37,8 +37,9 @@ from ..store import opening
 from ..store.base import Conflict, Store
 from ..store.overlay import OverlayStore
 from ..store.read_once import OF_NAMESPACE
-from . import deleted_machines, join_tokens, plan_and_reconcile
+from . import deleted_machines, join_tokens, plan_and_reconcile, run_outcomes
 from .foreseeing import ForeseeingAction
+from .metrics.files import MetricsFiles
 from .nodes import node_sync
 from .one_pass import Seen, is_settled, was_settled
 
@@ -48,9 +49,17 @@ SPEC: dict[str, t.Any] = {
     **MANIFESTS_SPEC,
     "replace": plan_and_reconcile.POLICY_SPEC,
     "consent": plan_and_reconcile.CONSENT_SPEC,
+    "metrics_directory": {"type": "path", "default": ""},
+    "backup_directory": {"type": "path", "default": ""},
 }
 # Which entry point of the role a playbook runs.
-ENTRY_POINTS = {"reconcile": "main", "plan": "plan", "status": "status", "health_check": "health_check"}
+ENTRY_POINTS = {
+    "reconcile": "main",
+    "plan": "plan",
+    "status": "status",
+    "health_check": "health_check",
+    "metrics": "metrics",
+}
 # A file that is to be written or followed, and what another run left behind: each is more than a glance tells.
 FILES = ("plan_file", "snapshot", "snapshot_file", "kubeconfig", "use_export")
 # Of a cluster without a MachineHealthCheck, in which health_check finds nothing to do.
@@ -227,7 +236,10 @@ class Glance(ForeseeingAction):
         if seen is None or node_sync.differing(seen.objects, seen.snapshot) or join_tokens.used(seen.objects):
             return ""
         write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=False)
-        return _line(seen) if self._is_written(arguments, store) else ""
+        if not self._is_written(arguments, store):
+            return ""
+        self._write_metrics(arguments, seen, "reconcile")
+        return _line(seen)
 
     def _plan(self, arguments: dict[str, t.Any]) -> str:
         objects = self._wanted(arguments, self.open_store(arguments))
@@ -248,7 +260,26 @@ class Glance(ForeseeingAction):
         told = any(each.skipped or not each.findings for each in found.results)
         if not well or told or not self._is_written(arguments, store):
             return ""
+        self._write_metrics(arguments, seen, "health_check")
         return _line(seen) if found.results else UNCHECKED
+
+    def _metrics(self, arguments: dict[str, t.Any]) -> str:
+        seen = self._seen(arguments, self.open_objects(arguments)) if arguments["metrics_directory"] else None
+        if seen is None:
+            return ""
+        self._write_metrics(arguments, seen, "")
+        return _line(seen)
+
+    def _write_metrics(self, arguments: dict[str, t.Any], seen: Seen, playbook: str) -> None:
+        """Write the metrics where they are wanted.
+
+        With the end of a playbook's run if one is named.
+        """
+        if arguments["metrics_directory"] and not self._task.check_mode:
+            files = MetricsFiles(arguments["metrics_directory"], arguments)
+            files.write_state(seen.snapshot, seen.decision)
+            if playbook:
+                files.write_run(playbook, run_outcomes.NOTHING)
 
 
 _LOOKS: dict[str, t.Callable[[Glance, dict[str, t.Any]], str]] = {
@@ -256,6 +287,7 @@ _LOOKS: dict[str, t.Callable[[Glance, dict[str, t.Any]], str]] = {
     "plan": Glance._plan,
     "status": Glance._status,
     "health_check": Glance._health_check,
+    "metrics": Glance._metrics,
 }
 
 

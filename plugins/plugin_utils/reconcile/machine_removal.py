@@ -25,6 +25,7 @@ from ..objects import kinds
 from ..objects.conditions import is_true, set_condition
 from ..observe.observation import Caller
 from ..records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
+from ..records.journal_entries import note_snapshot
 from ..store.base import kind_ref_of
 from . import snapshot_before_change
 
@@ -318,6 +319,8 @@ class Removal:
         if not isinstance(answer, Answer):
             without = f"none of {self._objects.title}'s members is removed without one. Nothing was removed."
             raise snapshot_before_change.not_taken(answer, without)
+        if answer.result.get("changed"):
+            note_snapshot(self._objects, answer.result.get("path"))
         self._tell(answer)
 
     def _seconds(self, key: str, default: int) -> int:

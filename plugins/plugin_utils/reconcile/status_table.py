@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.common import quorum
 from ...module_utils.common.legible import block, legible
-from ...module_utils.common.values import clip
+from ...module_utils.common.values import clip, format_time
 from ..decision.checks.drift import static_pod_drift
 from ..decision.removal.left_behind import LEFT_BEHIND, left_behind
-from ..decision.snapshot.typed_snapshot import read_snapshot
+from ..decision.rollout.uptodate import expiry_of
+from ..decision.snapshot.typed_snapshot import View, read_snapshot
 from ..objects.conditions import (
     API_SERVER_POD_HEALTHY,
     CONTROLLER_MANAGER_POD_HEALTHY,
@@ -56,11 +58,13 @@ def status_data(snapshot: Object, decision: Object) -> Object:
         }
     )
     endpoint = cluster.get("spec", {}).get("controlPlaneEndpoint") or {}
+    ends = _certificates(view)
     data: Object = {
+        "observedAt": snapshot.get("observedAt") or snapshot["now"],
         "cluster": cluster["metadata"]["name"],
         "namespace": cluster["metadata"].get("namespace", ""),
         "phase": ((decision.get("status") or {}).get("cluster") or {}).get("phase", ""),
-        "paused": bool(cluster.get("spec", {}).get("paused")),
+        "paused": bool(view.paused),
         "replicas": {
             "desired": control_plane.get("spec", {}).get("replicas", 0),
             "existing": len(snapshot["machines"]),
@@ -77,7 +81,7 @@ def status_data(snapshot: Object, decision: Object) -> Object:
         "via": workload.get("via"),
         "message": workload.get("message", ""),
         "etcd": _etcd(workload.get("etcd")),
-        "machines": [_machine(each, conditions.get("machines") or {}) for each in snapshot["machines"]],
+        "machines": [_machine(each, conditions.get("machines") or {}, ends) for each in snapshot["machines"]],
         "addons": _addons(workload.get("addons") or {}, bool(workload.get("reachable"))),
         "workerNodes": workload.get("workerNodes", []),
         "conditions": conditions.get("controlPlane") or [],
@@ -118,7 +122,9 @@ def _count(value: t.Any) -> int:
 def _etcd(view: t.Optional[Object]) -> Object:
     if view and "members" not in view:
         said = "it answers" if view.get("reachable") else f"NOT WORKING: {view.get('message') or 'no reason given'}"
-        return {"known": False, "members": [], "alarms": [], "leader": None, "message": said, "external": True}
+        answers = bool(view.get("reachable"))
+        none: Object = {"known": False, "members": [], "alarms": [], "leader": None}
+        return {**none, "message": said, "external": True, "answers": answers}
     if not view or not view.get("reachable"):
         return {
             "known": False,
@@ -149,6 +155,10 @@ def _etcd(view: t.Optional[Object]) -> Object:
     return {
         "known": True,
         "members": members,
+        "quorum": quorum.figures(quorum.member_states(view)).document(),
+        # 0 is of a member that said none.
+        "raftTerm": max((each.get("raftTerm") or 0 for each in (view.get("statuses") or {}).values()), default=0)
+        or None,
         "leader": names.get(view.get("leader") or ""),
         "alarms": alarms,
         "agrees": view.get("memberListAgrees"),
@@ -156,7 +166,23 @@ def _etcd(view: t.Optional[Object]) -> Object:
     }
 
 
-def _machine(entry: Object, conditions: t.Mapping[str, list[Object]]) -> Object:
+def _certificates(view: View) -> dict[str, dict[str, str]]:
+    """Return when the certificates on machines' disks end: by machine, by file.
+
+    Of a machine that was not asked the recorded end of apiserver.crt alone.
+    """
+    told = view.workload.get("machineCertificates") or {}
+    recorded = {each.name: end for each in view.known for end in [expiry_of(each)] if end is not None}
+    return {
+        each.name: told.get(each.name)
+        or ({"apiserver.crt": format_time(recorded[each.name])} if each.name in recorded else {})
+        for each in view.known
+    }
+
+
+def _machine(
+    entry: Object, conditions: t.Mapping[str, list[Object]], certificates: t.Mapping[str, t.Mapping[str, str]]
+) -> Object:
     machine = entry["machine"]
     name = machine["metadata"]["name"]
     stored = machine.get("status", {}).get("conditions", [])
@@ -175,6 +201,7 @@ def _machine(entry: Object, conditions: t.Mapping[str, list[Object]]) -> Object:
         "deleting": bool(machine["metadata"].get("deletionTimestamp")),
         "bootstrap": machine.get("status", {}).get("bootstrap", {}).get("state", ""),
         "conditions": found,
+        "certificates": certificates.get(name) or {},
     }
 
 

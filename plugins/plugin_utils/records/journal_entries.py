@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 
+from ..store.base import StoreError
 from ..store.journal import Journal
+from .cluster_objects import ClusterObjects
 
 INTERRUPTED = "the run that began this ended before it did; what it left was found and resumed"
 
@@ -54,3 +57,19 @@ def close_intents(journal: Journal, run: str, result: str, message: str) -> None
     for entry in journal.open_intents():
         own = entry.get("run") == run
         journal.outcome(str(entry["id"]), result if own else "interrupted", message if own else INTERRUPTED)
+
+
+def note_snapshot(objects: ClusterObjects, path: t.Any) -> None:
+    """Record that an etcd snapshot was taken and verified.
+
+    For people and for metrics alone: a journal that can't be written fails nothing.
+
+    Args:
+        objects: the cluster's objects.
+        path: where its machine keeps it, as the machine says.
+    """
+    directory = objects.store.journal_directory()
+    if directory:
+        with contextlib.suppress(StoreError):
+            journal = Journal(directory, objects.namespace, objects.name)
+            journal.note("", "an etcd snapshot was taken and verified", {"snapshot": str(path)})

@@ -127,13 +127,15 @@ class Journal:
         with around(f"journal outcome {result}"):
             self._append(entry)
 
-    def note(self, run: str, message: str) -> None:
+    def note(self, run: str, message: str, details: t.Mapping[str, t.Any] | None = None) -> None:
         """Record a change of a run in words.
 
-        The intent of a step also records what belongs to the step.
+        The intent of a step also records what belongs to the step. ``details`` are as of :meth:`intent`.
         """
-        entry = {"event": "note", "id": secrets.token_hex(6), "time": self._clock(), "run": _text(run)}
+        entry: Entry = {"event": "note", "id": secrets.token_hex(6), "time": self._clock(), "run": _text(run)}
         entry["message"] = _text(message)
+        if details:
+            entry["details"] = _checked_details(details)
         with around("journal note"):
             self._append(entry)
 
@@ -170,6 +172,14 @@ class Journal:
         """
         found = _last_action(_parse(_tail(self.path, TAIL_BYTES)))
         return found or _last_action(self.entries())
+
+    def last_snapshot(self) -> str | None:
+        """Return when an etcd snapshot was last noted, or None.
+
+        RFC 3339.
+        """
+        noted = (each for each in reversed(self.entries()) if each["event"] == "note")
+        return next((str(each.get("time")) for each in noted if "snapshot" in (each.get("details") or ())), None)
 
     def _append(self, entry: Entry) -> None:
         line = json.dumps(entry, sort_keys=True, ensure_ascii=False).encode() + b"\n"

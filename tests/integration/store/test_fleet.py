@@ -69,7 +69,11 @@ def names(*numbers: int) -> list[str]:
 def test_a_broken_cluster_stops_no_other(fleet: FleetWorkspace, server: ApiServer) -> None:
     """Nor does one that another run works on; the summary tells of both, and of nobody else."""
     fleet.inventory(machines=False)
-    fleet.playbook("reconcile", "-f", "4").succeeded()
+    metrics = fleet.folder / "metrics"
+    metrics.mkdir()
+    fleet.playbook("reconcile", "-f", "4", "-e", f"control_plane_metrics_directory={metrics}").succeeded()
+    # Whether a glance was enough or not.
+    assert len(list(metrics.glob("*.prom"))) == 2 * COUNT and len(list(metrics.glob("*.run.prom"))) == COUNT
     # Some twice, as a glance can't tell that nothing is to be written: Machines of the last seconds are not counted yet.
     assert sorted(set(fleet.observed())) == names(0, 1, 2, 3)
     api = KubernetesApi({"kubeconfig": server.kubeconfig})
