@@ -112,7 +112,7 @@ class ApplyingAction(ForeseeingAction):
         They are what a manifest would be.
         """
         store = self.open_store(arguments)
-        changes = stored_desired_state.settle_in_api(store, arguments)
+        changes = stored_desired_state.settle_in_api(store, arguments, self.display.warning)
         if changes is None:
             raise ControlPlaneFailure(
                 f"no manifest names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was done. "

@@ -67,7 +67,7 @@ class ForeseeingAction(ControlPlaneAction):
             )
         else:
             # Reconcile begins with this, and ends there where the objects can't be.
-            changes = stored_desired_state.settle_in_api(store, arguments)
+            changes = stored_desired_state.settle_in_api(store, arguments, self.display.warning)
         in_place = [change for change in changes or () if stored_cluster.IN_PLACE in change]
         objects = self.open_objects(arguments, store)
         in_place += deleted_machines.restore(objects)

@@ -183,15 +183,15 @@ class Glance(ForeseeingAction):
 
     def _wanted(self, arguments: dict[str, t.Any], store: Store) -> t.Optional[ClusterObjects]:
         """Return the cluster's objects, None where the manifest differs."""
+        warnings: list[str] = []
+        changes: t.Optional[list[str]]
         if arguments["manifests"]:
-            warnings: list[str] = []
             manifest = read_manifest(arguments)
-            changes: t.Optional[list[str]] = stored_cluster.apply_manifest(store, manifest, warnings.append)
-            if manifest.warnings or warnings:
-                return None
+            warnings += manifest.warnings
+            changes = stored_cluster.apply_manifest(store, manifest, warnings.append)
         else:
-            changes = stored_desired_state.settle_in_api(store, arguments)
-        if changes or changes is None:
+            changes = stored_desired_state.settle_in_api(store, arguments, warnings.append)
+        if warnings or changes or changes is None:
             return None
         objects = self.open_objects(arguments, store)
         return None if deleted_machines.restore(objects) else objects

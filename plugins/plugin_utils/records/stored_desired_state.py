@@ -40,26 +40,36 @@ MISSPELLED = 0.9
 ATTEMPTS = 5
 # Of the faults, what a status says.
 _SAID = 1024
+Warn = t.Callable[[str], object]
 
 
-def settle_in_api(store: Store, arguments: t.Mapping[str, t.Any]) -> t.Optional[list[str]]:
+def _silent(_warning: str) -> None:
+    """Show no warning."""
+
+
+def settle_in_api(store: Store, arguments: t.Mapping[str, t.Any], warn: Warn = _silent) -> t.Optional[list[str]]:
     """Default and validate an action's cluster where its store is an API.
 
-    The user may apply objects there without a manifest; see :func:`settle`.
+    The user may apply objects there without a manifest; see :func:`settle`, also for `warn`.
 
     None in a store of files, too: what is there was a manifest's.
     """
     if not opening.is_kubernetes(arguments["store"]):
         return None
-    return settle(store, arguments["namespace"], arguments["cluster"], arguments["providers"] or None)
+    return settle(store, arguments["namespace"], arguments["cluster"], arguments["providers"] or None, warn)
 
 
 def settle(
-    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]] = None
+    store: Store,
+    namespace: str,
+    name: str,
+    providers: t.Optional[t.Mapping[str, str]] = None,
+    warn: Warn = _silent,
 ) -> t.Optional[list[str]]:
     """Default and validate a stored cluster's objects; return the changes in words.
 
     None where the store has no such Cluster. What is complete already is not written, and what is being deleted is left as it is.
+    `warn` is given what a manifest of these objects would be warned of, a sentence each.
 
     Raises:
         ManifestError: every fault of the objects. Nothing was written then but that it is so: a terminal failure in the status of the
@@ -68,7 +78,7 @@ def settle(
         Conflict: another writer changes them all the time.
     """
     try:
-        return _settled(store, namespace, name, providers)
+        return _settled(store, namespace, name, providers, warn)
     except ManifestError as error:
         # The lines are those of a text that nobody has.
         refused = ManifestError([dataclasses.replace(each, source=WHERE) for each in error.violations])
@@ -77,18 +87,18 @@ def settle(
 
 
 def _settled(
-    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]]
+    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]], warn: Warn
 ) -> t.Optional[list[str]]:
     for _attempt in range(ATTEMPTS - 1):
         with contextlib.suppress(Conflict):
-            return _settle(store, namespace, name, providers)
+            return _settle(store, namespace, name, providers, warn)
         # What was completed belonged to another wish than the one that is stored now: from the start.
         store.look_again()
-    return _settle(store, namespace, name, providers)
+    return _settle(store, namespace, name, providers, warn)
 
 
 def _settle(
-    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]]
+    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]], warn: Warn
 ) -> t.Optional[list[str]]:
     stored = _objects(store, namespace, name)
     if not stored:
@@ -98,9 +108,9 @@ def _settle(
     _refuse_without_control_plane(stored)
     text = yaml.safe_dump_all([_as_written(each) for each in stored])
     manifest = read_cluster([WHERE], namespace, name, providers, {WHERE: text})
-    violations = checked_secrets(store, manifest).violations
-    if violations:
-        raise ManifestError(violations)
+    of_secrets = checked_secrets(store, manifest)
+    if of_secrets.violations:
+        raise ManifestError(of_secrets.violations)
     read = {(kind_ref_of(each), str(each["metadata"]["name"])): each for each in stored}
     before = read.get((CONTROL_PLANE, str(manifest.control_plane["metadata"]["name"])))
     changes = []
@@ -122,6 +132,8 @@ def _settle(
             changes.append(
                 f"complete {desired['kind']} {namespace}/{own}: {', '.join(changed_paths(current, altered))}"
             )
+    for warning in (*manifest.warnings, *of_secrets.warnings):
+        warn(warning)
     objects = ClusterObjects.read(store, namespace, name)
     return changes + (propagate(objects, before) if objects is not None else [])
 

@@ -126,3 +126,22 @@ def test_templates_in_secrets_are_refused(store: EditedStore) -> None:
     with pytest.raises(ManifestError) as error:
         settle(store)
     assert "Secret own, key k" in str(error.value) and "topsecret" not in str(error.value)
+
+
+def test_what_a_manifest_would_be_warned_of_is_told_once(store: EditedStore) -> None:
+    """Of the objects and of their Secrets; also where another edit makes the first try void."""
+    metadata = {"name": "own", "namespace": "default"}
+    data = {"k": base64.b64encode(b"{# topsecret #}").decode()}
+    store.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data})
+    files = [
+        {"path": "/a", "content": "{# a #}"},
+        {"path": "/b", "contentFrom": {"secret": {"name": "own", "key": "k"}}},
+    ]
+    store.modify(CONTROL_PLANE, "default", NAME, lambda stored: stored["spec"]["kubeadmConfigSpec"].update(files=files))
+    store.edits = 1
+    told: list[str] = []
+    stored_desired_state.settle(store, "default", "prod", warn=told.append)
+    assert [each.partition(": the comment")[0].partition(", the comment")[0] for each in told] == [
+        f"KubeadmControlPlane default/{NAME}: spec.kubeadmConfigSpec.files[0].content",
+        f"KubeadmControlPlane default/{NAME}: spec.kubeadmConfigSpec.files[1].contentFrom: Secret own, key k",
+    ]
