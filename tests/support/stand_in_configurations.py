@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any, Optional
 
-import yaml
-
 Object = dict[str, Any]
 KUBELET = "/api/v1/namespaces/kube-system/configmaps/kubelet-config-1.20"
 BAD_FLAG = "no-such-flag"
@@ -67,4 +65,7 @@ class Configurations:
     def _works(self, wanted: tuple[str, Any]) -> bool:
         if wanted[0] == "flags":
             return BAD_FLAG not in wanted[1] or bool(self.state.get("known_flags"))
+        # As in stand_in_machine.py: few calls need it, and each would import it.
+        import yaml
+
         return bool(yaml.safe_load(wanted[1]).get("maxPods") != BAD_PODS)

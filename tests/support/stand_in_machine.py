@@ -16,12 +16,10 @@ import json
 import re
 import sys
 import time
-from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, Optional
 
 import stand_in_snapshots
-import yaml
 from stand_in_configurations import Configurations
 from stand_in_etcd import POLLS, Etcd
 from stand_in_fencing import Fencing
@@ -106,6 +104,9 @@ class World(Upgrades, Configurations, Fencing, Etcd):
 
     def _configuration(self, text: str) -> None:
         if CONFIG not in self.state["objects"]:
+            # A third of what each call would import, and few need it.
+            import yaml
+
             documents = [each for each in yaml.safe_load_all(text) if each and each["kind"] == "ClusterConfiguration"]
             status = {"apiVersion": "kubeadm.k8s.io/v1beta2", "kind": "ClusterStatus", "apiEndpoints": {}}
             data = {"ClusterConfiguration": yaml.safe_dump(documents[0]), "ClusterStatus": yaml.safe_dump(status)}
@@ -192,7 +193,7 @@ class World(Upgrades, Configurations, Fencing, Etcd):
             "bootstrap": {"state": state, "step": f"bootstrap-{name}"},
         }
         ready = serves and name not in self.state.get("unready", [])
-        api = {"answers": serves, "ready": ready, "date": format_datetime(now(), usegmt=True), "message": ""}
+        api = {"answers": serves, "ready": ready, "date": f"{now():%a, %d %b %Y %H:%M:%S} GMT", "message": ""}
         return {
             "observation": {
                 "machine": machine,
