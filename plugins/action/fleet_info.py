@@ -60,8 +60,8 @@ class ActionModule(ActionBase):
             "fleet_hosts": CLUSTERS_GROUP if not settled else left or NOBODY,
             "fleet_settled": len(settled),
         }
-        told = {"clusters": len(hosts), "settled": sorted(settled), "ansible_facts": facts}
-        return readable({**result, "changed": False, **told})
+        found = {"clusters": len(hosts), "settled": sorted(settled), "ansible_facts": facts}
+        return readable({**result, "changed": False, **found})
 
     def _glance(self, playbook: str, hosts: t.Sequence[str], hostvars: t.Any) -> dict[str, str]:
         """Return a line for each cluster with nothing to do, by host."""
