@@ -11,7 +11,10 @@ import typing as t
 from pathlib import Path
 
 import pytest
+import yaml
 from workspace import Workspace
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "manifests"
 
 
 @pytest.fixture
@@ -32,6 +35,14 @@ def document(path: Path) -> dict[str, t.Any]:
     return dict(json.loads(path.read_text()))
 
 
+def with_resource_set(workspace: Workspace, path: Path) -> None:
+    """The example's set beside a cluster that it selects."""
+    cluster, *others = yaml.safe_load_all(path.read_text())
+    cluster["metadata"]["labels"] = {"quota": "small"}
+    path.write_text(yaml.safe_dump_all([cluster, *others]))
+    workspace.write("resource-set", (EXAMPLES / "resource-set.yaml").read_text(encoding="utf-8"))
+
+
 def test_plan_and_check_print_the_same_and_write_nothing(workspace: Workspace) -> None:
     """One function makes both; the store doesn't even come to exist."""
     plan = workspace.playbook("plan").succeeded()
@@ -43,9 +54,11 @@ def test_plan_and_check_print_the_same_and_write_nothing(workspace: Workspace) -
 
 
 def test_plan_in_check_mode_is_the_same(workspace: Workspace) -> None:
-    """There is nothing that check mode could leave out but the files."""
+    """There is nothing that check mode could leave out but the files; a resource set comes right after the first machine."""
+    with_resource_set(workspace, workspace.manifest("prod", replicas=3, failure_domains=("a", "b", "c")))
     run = workspace.playbook("plan", "--check", "-e", "control_plane_plan_file=prod.plan.json").succeeded()
     assert "Then nothing is left to do" in run.output
+    assert "   4  apply ClusterResourceSet quota to the cluster" in run.output
     assert not (workspace.folder / "prod.plan.json").exists()
 
 
@@ -63,9 +76,10 @@ def test_a_plan_file_for_each_cluster(workspace: Workspace) -> None:
 def test_what_if_on_a_saved_snapshot(workspace: Workspace) -> None:
     """A changed manifest, no store, no cluster."""
     workspace.playbook("plan", "-e", "control_plane_snapshot_file=prod.snapshot.json").succeeded()
-    workspace.manifest("prod", replicas=5, failure_domains=("a", "b", "c"))
+    with_resource_set(workspace, workspace.manifest("prod", replicas=5, failure_domains=("a", "b", "c")))
     run = workspace.playbook("plan", "-e", "control_plane_snapshot=prod.snapshot.json").succeeded()
-    assert "5 replicas wanted" in run.output and "   7  join a new machine" in run.output
+    assert "apply ClusterResourceSet quota to the cluster" in run.output
+    assert "5 replicas wanted" in run.output and "   8  join a new machine" in run.output
     assert not workspace.store.exists()
 
 

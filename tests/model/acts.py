@@ -12,6 +12,7 @@ from model.configuration import Configuration
 from model.render import id_of, index_of, stray_id
 from model.world import (
     ABSENT,
+    APPLIED,
     BROKEN,
     DOWN,
     FAILED,
@@ -22,6 +23,7 @@ from model.world import (
     NEW,
     NOTHING,
     OPEN,
+    REFUSED,
     REMEDIATE,
     RUNNING,
     STALE,
@@ -79,6 +81,12 @@ def ends(configuration: Configuration, world: World, decision: Object) -> Ends:
         return list(_remove_member(world, target["memberID"]))
     if action == "recoverSingleVoter":
         return list(_recover(world, index_of(target["machine"]), index_of(target["lost"])))
+    if action == "applyResourceSets":
+        return [
+            ("everything was taken", world._replace(sets=APPLIED)),
+            ("something was refused", world._replace(sets=REFUSED)),
+            ("killed before it was recorded", world),
+        ]
     raise AssertionError(f"the model knows no action {action}")
 
 

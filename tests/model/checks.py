@@ -17,6 +17,7 @@ from model.render import id_of, index_of, stray_id
 from model.world import (
     ABSENT,
     ACTION,
+    DUE,
     FAILED,
     JOINED,
     NEW,
@@ -56,6 +57,8 @@ def check(
         return
     if not decision["reasons"]:
         yield "I10: an action without a reason"
+    if action == "applyResourceSets" and (world.sets != DUE or not world.initialized):
+        yield f"I10: a resource set is applied that is {world.sets or 'not there'}, or to no control plane"
     if world.beside:
         yield from _beside(world, decision)
     if seen is not None and not _harmless(world, decision):
@@ -126,7 +129,7 @@ def _shape(decision: Object) -> Iterator[str]:
 def _harmless(world: World, decision: Object) -> bool:
     """Whether the act changes nothing that was not known: going on with what runs anyway, or taking away what never began."""
     target = decision["target"]
-    if decision["action"] in ("createInfrastructure", "createCertificates"):
+    if decision["action"] in ("createInfrastructure", "createCertificates", "applyResourceSets"):
         return True
     if not target or not target.get("machine"):
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.world import ACTION, ROTATION, Host, World
+from model.world import ACTION, DUE, ROTATION, Host, World
 
 EVERY_FAULT = (
     "member dies",
@@ -34,6 +34,7 @@ EVERY_FAULT = (
     "an Action begins",
     "an Action ends",
     "a rotation is given up",
+    "a refusal is a minute old",
 )
 _PARTIAL = (
     "nobody answers",
@@ -56,7 +57,7 @@ class Configuration:
     `most` bounds the machines that exist at once; where it is reached, no fault makes another. `merged`: worlds that differ in
     the machines' ages only are one. `partial`: observations that lack or contradict something are tried in every world.
     `consent`: a person consents to losing the second voter, whichever machine that is. `actions`: it begins beside an Action and
-    beside a rotation that was given up, too.
+    beside a rotation that was given up, too. `sets`: a ClusterResourceSet is to be applied.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Configuration:
     gate: str = ""
     windows: bool = False
     actions: bool = False
+    sets: bool = False
     versions: bool = False
     strays: int = 1
     plan: bool = True
@@ -110,13 +112,20 @@ class Configuration:
                     certificates=False,
                     initialized=False,
                     latched=False,
+                    sets=DUE if self.sets else "",
                     faults=self.budget,
                 )
                 for wanted in self.replicas
             ]
         host = Host("joined", "" if self.external else "up", "works", True)
         return [
-            World(hosts=(host,) * wanted, replicas=wanted, beside=beside, faults=self.budget)
+            World(
+                hosts=(host,) * wanted,
+                replicas=wanted,
+                beside=beside,
+                sets=DUE if self.sets else "",
+                faults=self.budget,
+            )
             for wanted in self.replicas
             for beside in (("", ACTION, ROTATION) if self.actions else ("",))
         ]
@@ -132,7 +141,9 @@ _WISHES = ("user asks to remediate", "user asks to delete first")
 _MEDDLING = ("user takes a member out", "user deletes a Node", "Machine is lost from the store")
 _ACTIONS = ("an Action begins", "an Action ends", "a rotation is given up")
 _UNSEEN = ("unfinished machine dies", "joining machine falls silent")
-_ALL = tuple(each for each in EVERY_FAULT if each not in ("replicas change", "window turns", *_UNSEEN, *_ACTIONS))
+_RESTED = "a refusal is a minute old"
+_NOT_ALL = ("replicas change", "window turns", _RESTED, *_UNSEEN, *_ACTIONS)
+_ALL = tuple(each for each in EVERY_FAULT if each not in _NOT_ALL)
 
 
 def _bounded(name: str, faults: tuple[str, ...], budget: int, *replicas: int, **fields: Any) -> Configuration:
@@ -171,6 +182,7 @@ BOUNDED: tuple[Configuration, ...] = (
     _bounded("gate not met", ("spec flips", *_MARKS), 2, gate="Unknown"),
     _bounded("versions", ("spec flips", *_MARKS, "member dies"), 2, versions=True),
     _bounded("beside Actions", (*_ACTIONS, *_MARKS, *_USER, *_MEMBERS), 2, actions=True),
+    _bounded("resource sets", (_RESTED, "machine dies", "user deletes a Machine"), 1, forming=True, sets=True),
     _bounded("scaling beside Actions", (*_ACTIONS, "replicas change", "machine dies"), 2, 1, 3, actions=True, surge=0),
 )
 
@@ -224,6 +236,8 @@ FULL: tuple[Configuration, ...] = (
     _bounded("retries, four faults", (*_MARKS, *_MEMBERS), 4, max_retry=1, retry_period=1000),
     _bounded("never", ("spec flips", *_MARKS, "user deletes a Machine"), 2, replace="never"),
     _bounded("beside Actions, three faults", (*_ACTIONS, *_MARKS, *_USER, *_DEATH, *_WISHES), 3, actions=True),
+    _bounded("resource sets, forming", (_RESTED, *_MEMBERS, "user deletes a Machine"), 2, forming=True, sets=True),
+    _bounded("resource sets, beside Actions", (_RESTED, *_ACTIONS, *_MARKS, *_USER, "machine dies"), 2, sets=True),
     _bounded("versions, three faults", ("spec flips", *_MARKS, *_MEMBERS), 3, versions=True),
     *BOUNDED,
 )

@@ -13,7 +13,22 @@ from typing import Any
 
 from model.configuration import Configuration
 from model.render import name_of
-from model.world import ACTION, FAILED, JOINED, NEW, ROTATION, UP, World, figures, has_quorum, members, sound, whole
+from model.world import (
+    ACTION,
+    DUE,
+    FAILED,
+    JOINED,
+    NEW,
+    REFUSED,
+    ROTATION,
+    UP,
+    World,
+    figures,
+    has_quorum,
+    members,
+    sound,
+    whole,
+)
 
 Object = dict[str, Any]
 # What a wait may go on for although nothing in the world changes by itself: the user's own gate decides when it ends.
@@ -32,6 +47,8 @@ def ending(configuration: Configuration, world: World, decision: Object, lasting
             yield "I10: nothing to do, and a machine is still being deleted"
         if len(live) != world.replicas:
             yield f"I10: nothing to do with {len(live)} of {world.replicas} machines"
+        if world.sets in (DUE, REFUSED):
+            yield "I10: nothing to do, and a resource set is not applied"
         if any(host.old for host in live):
             yield "I10: nothing to do, and a machine is not up to date"
         if not all(host.boot == JOINED and whole(host, external) for host in live) or world.strays:
@@ -52,13 +69,15 @@ def _needless(configuration: Configuration, world: World, decision: Object) -> I
     said = decision["blockedOn"][0]["reason"]
     if said in _HELD and _HELD[said] != world.beside:
         yield f"I10: {said}, and there is none"
+    if said == "ResourceRefused" and world.sets != REFUSED:
+        yield "I10: ResourceRefused, and nothing was refused"
     if world.beside == ACTION:
         # Whatever is to be done waits for its end.
         return
     free = configuration.replace == "allow" and configuration.gate in ("", "True") and not configuration.versions
     if not free or world.strays or not world.hosts or not world.latched:
         return
-    if all(sound(host, external) for host in world.hosts) and said not in _HELD:
+    if all(sound(host, external) for host in world.hosts) and said not in (*_HELD, "ResourceRefused"):
         yield f"I10: {said}, and nothing is wrong"
     ill = [host for host in world.hosts if not sound(host, external)]
     if len(ill) != 1 or len(world.hosts) < 2:

@@ -14,12 +14,14 @@ from model.world import (
     BROKEN,
     DELETE,
     DOWN,
+    DUE,
     HEALED,
     JOINED,
     MARKED,
     NEW,
     NODE,
     NOTHING,
+    REFUSED,
     REMEDIATE,
     ROTATION,
     RUNNING,
@@ -104,6 +106,8 @@ def _of_user(configuration: Configuration, world: World) -> Iterator[tuple[str, 
     for replicas in configuration.replicas:
         if replicas != world.replicas:
             yield "replicas change", world._replace(replicas=replicas)
+    if world.sets == REFUSED:
+        yield "a refusal is a minute old", world._replace(sets=DUE)
     yield "window turns", world._replace(window=not world.window)
     if world.beside == ACTION:
         yield "a rotation is given up", world._replace(beside=ROTATION)

@@ -14,6 +14,7 @@ from typing import Any, Optional
 from builders import at, cluster
 
 from model.configuration import Configuration
+from model.resource_set import resource_set
 from model.world import (
     ABSENT,
     ACTION,
@@ -105,12 +106,10 @@ def _owners(configuration: Configuration, globals_: World, age: int, leavers: tu
         control_plane["status"]["rollout"] = {"replicas": globals_.rollout}
     if globals_.latched:
         for owner in (snapshot["cluster"], control_plane):
-            owner["status"]["initialization"] = {
-                **owner["status"].get("initialization", {}),
-                "controlPlaneInitialized": True,
-            }
+            owner["status"].setdefault("initialization", {})["controlPlaneInitialized"] = True
     if globals_.beside:
         snapshot[_BESIDE[globals_.beside]] = {"name": "x", "action": "x", "authorities": []}
+    snapshot.update(resourceSets=[resource_set(globals_.sets)] if globals_.sets else [])
     snapshot["policy"] = {"replace": configuration.replace, "approved": configuration.approved}
     if configuration.consent:
         snapshot["policy"]["consent"] = [f"recoverSingleVoter:{name_of(index)}" for index in range(_MOST_NAMED)]

@@ -57,13 +57,18 @@ class Host(NamedTuple):
         return self.boot == NEW and not self.member and not self.parts and not self.node
 
 
+# Of a ClusterResourceSet: to be applied, refused just now, applied.
+DUE, REFUSED, APPLIED = "due", "refused", "applied"
+
+
 class World(NamedTuple):
     """A cluster as it is.
 
     Hosts come oldest first and are called m1, m2, …; `strays` are members without a machine. `initialized`: kubeadm-config
     is in etcd; `latched`: the store has recorded that once. `rollout`: the recorded size of a rollout under way, 0 for none.
     `record` and `retries`: the remediation that waits for its replacement. `window`: the maintenance window is open. `rising`: the newer of two versions is
-    wanted. `beside`: what changes the machines in place meanwhile. `faults`: how many more may happen (-1: no bound).
+    wanted. `beside`: what changes the machines in place meanwhile.
+    `sets`: what became of a ClusterResourceSet. `faults`: how many more may happen (-1: no bound).
     """
 
     hosts: tuple[Host, ...] = ()
@@ -79,6 +84,7 @@ class World(NamedTuple):
     window: bool = True
     rising: bool = True
     beside: str = ""
+    sets: str = ""
     faults: int = -1
 
 

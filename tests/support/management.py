@@ -116,6 +116,10 @@ def smallest_spec(kind: str) -> Object:
     """The smallest spec that an API server takes of a kind."""
     if kind == "Machine":
         return {"clusterName": "prod"}
+    if kind == "ClusterResourceSet":
+        return {"clusterSelector": {}, "resources": [{"kind": "ConfigMap", "name": "one"}]}
+    if kind == "ClusterResourceSetBinding":
+        return {"clusterName": "prod"}
     return {"clusterName": "prod", "selector": {}} if kind == "MachineHealthCheck" else {}
 
 

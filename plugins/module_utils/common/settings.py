@@ -40,6 +40,8 @@ STALE_DELETION = 900
 SETTLING = 300
 PATIENCE = 60
 NODE_READY_PATIENCE = 120
+# After how long a document of a ClusterResourceSet that the API server refused is tried again, unchanged.
+RESOURCE_SET_RETRY = 60
 # After how long a machine itself ends its bootstrap: twice as long as a run waits for one by default. What was recorded with the start
 # counts; this is for machines that were started without a record of it.
 BOOTSTRAP_BOUND = 1800

@@ -13,6 +13,8 @@ import typing as t
 _ANNOTATIONS = ("kubeadm.alpha.kubernetes.io/cri-socket", "node.alpha.kubernetes.io/ttl")
 # Anybody may add conditions to a Node; a Node has five of its own.
 _MOST_CONDITIONS = 100
+# The runtime's condition in the message of a Node's Ready condition (CRI RuntimeCondition NetworkReady).
+_NO_NETWORK = "NetworkReady=false"
 _LONGEST_KUBECONFIG = 65536
 _MOST_FILES = 20
 # A Node's status.nodeInfo, of which every field but swap is a text that is always there (core/v1 NodeSystemInfo).
@@ -63,11 +65,24 @@ def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         "metadata": metadata,
         "spec": _pick(item.get("spec"), "providerID", "taints", "unschedulable"),
         "status": {
+            **({"networkReady": False} if _lacks_network(status) else {}),
             "conditions": conditions,
             "addresses": _items(status, "addresses"),
             "nodeInfo": _pick(status.get("nodeInfo"), *NODE_INFO, "swap"),
         },
     }
+
+
+def _lacks_network(status: t.Mapping[str, t.Any]) -> bool:
+    """Return whether the kubelet says that the runtime has no network.
+
+    Only the message tells it: the reason is KubeletNotReady whatever is missing.
+    """
+    return any(
+        condition.get("type") == "Ready" and _NO_NETWORK in str(condition.get("message"))
+        for condition in _items(status, "conditions")[:_MOST_CONDITIONS]
+        if isinstance(condition, dict)
+    )
 
 
 def is_control_plane(item: t.Mapping[str, t.Any]) -> bool:

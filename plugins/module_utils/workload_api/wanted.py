@@ -17,6 +17,8 @@ from ..common.https import Unreachable
 from .api import ApiClient, ApiError
 
 Wanted = t.Mapping[str, t.Any]
+# The API's resources by apiVersion and kind.
+Resources = dict[str, dict[str, dict[str, t.Any]]]
 
 MAX_OBJECTS = 20
 LARGEST_OBJECT = 262144
@@ -25,8 +27,8 @@ DEFAULT_NAMESPACE = "default"
 _API_VERSION = re.compile(r"([a-z0-9][-a-z0-9.]*/)?v[0-9][a-z0-9]*")
 
 
-class _CanNotAsk(Exception):
-    """Refusal to read an object, with its reason in words."""
+class CanNotAsk(Exception):
+    """Refusal to ask for an object, with its reason in words."""
 
 
 def read_wanted(client: ApiClient, wanted: t.Sequence[Wanted]) -> list[dict[str, t.Any]]:
@@ -42,7 +44,7 @@ def read_wanted(client: ApiClient, wanted: t.Sequence[Wanted]) -> list[dict[str,
         asked, or the object is too large or a Secret), ``object`` (without managedFields; None unless found) and
         ``message`` (why not).
     """
-    resources: dict[str, dict[str, dict[str, t.Any]]] = {}
+    resources: Resources = {}
     answers: list[dict[str, t.Any]] = []
     total = 0
     lost = ""
@@ -51,11 +53,11 @@ def read_wanted(client: ApiClient, wanted: t.Sequence[Wanted]) -> list[dict[str,
         answers.append(answer)
         try:
             if number >= MAX_OBJECTS:
-                raise _CanNotAsk(f"more than {MAX_OBJECTS} objects are wanted")
+                raise CanNotAsk(f"more than {MAX_OBJECTS} objects are wanted")
             if lost:
-                raise _CanNotAsk(f"not asked: {lost}")
-            found = client.get(_path(client, each, resources))
-        except (ApiError, _CanNotAsk) as error:
+                raise CanNotAsk(f"not asked: {lost}")
+            found = client.get(object_path(client, each, resources))
+        except (ApiError, CanNotAsk) as error:
             answer["message"] = str(error)
             continue
         except Unreachable as error:
@@ -78,32 +80,45 @@ def read_wanted(client: ApiClient, wanted: t.Sequence[Wanted]) -> list[dict[str,
     return answers
 
 
-def _path(client: ApiClient, wanted: Wanted, resources: dict[str, dict[str, dict[str, t.Any]]]) -> str:
+def object_path(client: ApiClient, wanted: Wanted, resources: Resources, applies: bool = False) -> str:
+    """Return the path of an object of any kind.
+
+    The API is asked for the names of its resources.
+
+    Args:
+        client: a connection to the API.
+        wanted: as of :func:`read_wanted`.
+        resources: what was learned so far, by apiVersion; added to in place.
+        applies: whether the object is to be written: a Secret may be, and a namespace too much does no harm there.
+
+    Raises:
+        CanNotAsk: there is no such kind, the name is none, or a Secret would be read. ApiError, Unreachable: as of the client.
+    """
     api_version, kind, name = (str(wanted.get(key) or "") for key in ("apiVersion", "kind", "name"))
     namespace = str(wanted.get("namespace") or "")
     if not _API_VERSION.fullmatch(api_version):
-        raise _CanNotAsk(f"{api_version!r} is not an apiVersion")
+        raise CanNotAsk(f"{api_version!r} is not an apiVersion")
     base = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
     if api_version not in resources:
         resources[api_version] = _resources(client, base)
     resource = resources[api_version].get(kind)
     if resource is None:
-        raise _CanNotAsk(f"the API serves no kind {kind} in {api_version}")
+        raise CanNotAsk(f"the API serves no kind {kind} in {api_version}")
     plural = str(resource["name"])
     # By its resource, not by its kind: no alias of a Secret may lead around this.
-    if (api_version, plural) == ("v1", "secrets"):
-        raise _CanNotAsk("Secrets are not read")
+    if (api_version, plural) == ("v1", "secrets") and not applies:
+        raise CanNotAsk("Secrets are not read")
     if resource.get("namespaced"):
         return f"{base}/namespaces/{_quoted(namespace or DEFAULT_NAMESPACE)}/{plural}/{_quoted(name)}"
-    if namespace:
-        raise _CanNotAsk(f"objects of the kind {kind} have no namespace: leave it out")
+    if namespace and not applies:
+        raise CanNotAsk(f"objects of the kind {kind} have no namespace: leave it out")
     return f"{base}/{plural}/{_quoted(name)}"
 
 
 def _quoted(segment: str) -> str:
     # Empty, "." or ".." would make another path of it.
     if segment.strip(".") == "":
-        raise _CanNotAsk(f"{segment!r} is not a name")
+        raise CanNotAsk(f"{segment!r} is not a name")
     return quote(segment, safe="")
 
 

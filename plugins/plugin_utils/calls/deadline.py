@@ -40,6 +40,8 @@ LONG_CALLS: t.Mapping[str, int] = {
     "node_configuration": 600,
     "static_pod": 300,
     "service_account_tokens": 600,
+    # Many documents, one after the other
+    "workload_apply": 600,
 }
 # What a module is told to wait for within one call. Where it works on as a unit, its own "timeout" bounds that unit and no call.
 _WAITS = ("wait", "settle")

@@ -37,6 +37,7 @@ FENCED = frozenset(
         "node_observe",
         "service_account_tokens",
         "static_pod",
+        "workload_apply",
         "workload_node",
         "workload_objects",
     }

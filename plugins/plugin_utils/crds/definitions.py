@@ -20,6 +20,7 @@ from typing import Any, Optional
 from ..documents.schema import MapOf, Needed
 from ..objects import actions as operator
 from ..objects import kinds, machine_health_check, structures
+from ..objects.resource_sets import cluster_resource_set
 from . import crd_names, status_schema, webhook_rules
 from .structural_schema import LIMITS_SINCE_MINOR, open_schema_of, schema_of
 
@@ -32,7 +33,7 @@ MANAGER = "kubeadm.control-plane"
 PROVIDER_LABEL = "cluster.x-k8s.io/provider"
 # Raised with every release whose definitions differ from the one before: an older release then doesn't write over them.
 REVISION = "kubeadm.control-plane/definitions"
-REVISION_NUMBER = 3
+REVISION_NUMBER = 4
 # Cluster API contract version -> our version of the kind that keeps it.
 CONTRACT_LABEL = "cluster.x-k8s.io/v1beta2"
 
@@ -134,6 +135,7 @@ _INFRASTRUCTURE_COLUMNS: Sequence[Column] = (
     ("Address", "string", ".status.addresses[0].address", 1),
     _AGE,
 )
+_RESOURCE_SET_COLUMNS: Sequence[Column] = (_condition("Applied", cluster_resource_set.CONDITION), _PAUSED, _AGE)
 _OPERATOR_COLUMNS: Sequence[Column] = (
     _CLUSTER_COLUMN,
     ("Phase", "string", ".status.phase", 0),
@@ -211,6 +213,15 @@ KINDS: Sequence[Kind] = (
         (),
         (_AGE,),
     ),
+    Kind(
+        kinds.CLUSTER_RESOURCE_SET,
+        _CORE,
+        cluster_resource_set.SPEC["hub"],
+        status_schema.CLUSTER_RESOURCE_SET,
+        (),
+        _RESOURCE_SET_COLUMNS,
+    ),
+    Kind(kinds.CLUSTER_RESOURCE_SET_BINDING, _CORE, cluster_resource_set.BINDING_SPEC, None, (), (_AGE,)),
     *_infrastructure("Inventory", "infrastructure-inventory"),
     *_infrastructure("Nspawn", "infrastructure-nspawn"),
     *(
@@ -220,7 +231,7 @@ KINDS: Sequence[Kind] = (
 )
 
 
-_KNOWN = frozenset((*(kind.name for kind in KINDS), kinds.SECRET))
+_KNOWN = frozenset((*(kind.name for kind in KINDS), kinds.SECRET, kinds.CONFIG_MAP))
 
 
 def infrastructure_kinds(prefix: str) -> tuple[Kind, ...]:
@@ -322,7 +333,7 @@ def definition(kind: Kind, minor: int = 0) -> Object:
 
 
 # Kinds of Cluster API that are nothing without a spec.
-_WITH_SPEC = (kinds.CLUSTER, kinds.MACHINE, kinds.MACHINE_HEALTH_CHECK, kinds.KUBEADM_CONTROL_PLANE)
+_WITH_SPEC = (*(kind.name for kind in KINDS if kind.provider == _CORE), kinds.KUBEADM_CONTROL_PLANE)
 
 
 def _schema(kind: Kind, minor: int) -> Object:

@@ -94,6 +94,7 @@ MACHINE_HEALTH_CHECK: Mapping[str, Any] = {
     "remediationsAllowed": "integer",
     "targets": ["string"],
 }
+CLUSTER_RESOURCE_SET: Mapping[str, Any] = {**_COMMON, "deprecated": {"v1beta1": _OLD}}
 INFRASTRUCTURE_CLUSTER: Mapping[str, Any] = {
     **_COMMON,
     "initialization": {"provisioned": "boolean"},

@@ -20,6 +20,7 @@ from typing import Any
 from ...module_utils.common import kubernetes_versions
 from ..objects import actions as operator
 from ..objects import kinds, machine_health_check
+from ..objects.resource_sets import cluster_resource_set
 from .structural_schema import LIMITS_SINCE_MINOR
 
 Schema = dict[str, Any]
@@ -60,6 +61,8 @@ _SAME = {
     "rule": "self == oldSelf || oldSelf == ''",
     "message": "this can't be changed: restore the old value; to have the new one, make a new cluster",
 }
+# The one is required and the other has a default: neither can be taken away.
+_SET_FOR_GOOD = {"rule": "self == oldSelf", "message": "this can't be changed: to have another one, make another set"}
 _NOT_CHECKED = {
     "rule": f"!(self in [{', '.join(map(repr, machine_health_check.NOT_CHECKED))}])",
     "message": "this condition of a Machine is made of others, or of health checks themselves",
@@ -93,6 +96,14 @@ def with_rules(kind: str, schema: Schema, minor: int) -> Schema:
         if minor >= LIMITS_SINCE_MINOR:
             listed = _at(schema, ("checks", "unhealthyMachineConditions"))
             _at(listed["items"], ("type",))["x-kubernetes-validations"] = [dict(_NOT_CHECKED)]
+    elif kind == kinds.CLUSTER_RESOURCE_SET:
+        schema.setdefault("required", ["clusterSelector", "resources"])
+        _at(schema, ("strategy",)).update(
+            enum=list(cluster_resource_set.STRATEGIES), default=cluster_resource_set.APPLY_ONCE
+        )
+        if minor >= CEL_SINCE_MINOR:
+            for name in ("clusterSelector", "strategy"):
+                _at(schema, (name,))["x-kubernetes-validations"] = [dict(_SET_FOR_GOOD)]
     elif kind in operator.KINDS:
         # An empty one means the first.
         _at(schema, ("executionMode",)).update(enum=["", *operator.MODES])

@@ -36,6 +36,8 @@ from .removal.stray import remove_stray, remove_stray_node
 from .removal.whole_control_plane import decide_deletion
 from .rollout.addons import left_alone, outdated_addons, update_addons
 from .rollout.in_place import beside_actions
+from .rollout.resource_sets import apply_resource_sets, not_applied
+from .rollout.resource_sets import conditions as resource_set_conditions
 from .rollout.scaling import join_begun, roll_or_scale
 from .rollout.uptodate import short_lived_told
 from .snapshot.typed_snapshot import MachineView, View, read_snapshot
@@ -94,6 +96,7 @@ def decide_on(view: View) -> Object:
             "controlPlane": control_plane,
             "machines": context.machines,
             "cluster": cluster,
+            **_of_resource_sets(view),
         },
         "status": {
             "controlPlane": status,
@@ -104,6 +107,11 @@ def decide_on(view: View) -> Object:
             },
         },
     }
+
+
+def _of_resource_sets(view: View) -> Object:
+    found = {} if view.paused or view.deleting else resource_set_conditions(view)
+    return {"resourceSets": found} if found else {}
 
 
 def _annotations(view: View) -> Object:
@@ -192,7 +200,7 @@ def _machines(context: Context) -> Outcome:
         return held([unreachable(view)])
     if view.initialized is False:
         return _config_missing(view)
-    return _living(context)
+    return apply_resource_sets(view) or _living(context)
 
 
 def _forming(context: Context) -> Outcome:
@@ -242,7 +250,7 @@ def _living(context: Context) -> Outcome:
     if remedy is not None and remedy.acts:
         return remedy
     outcome = _begun(context) or roll_or_scale(context) or _settled(context)
-    return _with_refusals(outcome, [each for each in (stray, remedy) if each is not None])
+    return _with_refusals(outcome, [each for each in (stray, remedy, not_applied(view)) if each is not None])
 
 
 def _failed(context: Context, machine: MachineView) -> Outcome:

@@ -84,12 +84,18 @@ def verb(decision: Object) -> str:
         terms.REMOVE_MEMBER: f"remove etcd member {clip(str(target.get('memberID')), 40)}",
         terms.REMOVE_NODE: f"delete Node {clip(str(target.get('node')), 80)}",
         terms.UPDATE_ADDONS: f"update {' and '.join(terms.ADDON_TITLES.get(each, 'an add-on') for each in target.get('addons') or ())}",
+        terms.APPLY_RESOURCE_SETS: f"apply {_listed('ClusterResourceSet', target.get('resourceSets'))} to the cluster",
         terms.RECOVER_SINGLE_VOTER: f"{'resume recovering' if resume else 'recover'} etcd on {on} as the only voter",
         terms.ADOPT: f"adopt {', '.join(target.get('machines') or ())}",
         terms.DELETE_MACHINES: "delete the control plane",
         terms.DELETE_INFRASTRUCTURE: "delete the infrastructure",
     }
     return verbs[decision["action"]]
+
+
+def _listed(kind: str, names: Any) -> str:
+    found = [clip(each, 80) for each in names or ()]
+    return f"{kind}{'' if len(found) == 1 else 's'} {', '.join(found)}"
 
 
 def _held(decision: Object) -> str:

@@ -24,6 +24,7 @@ REMOVE = "remove"
 REMOVE_MEMBER = "removeMember"
 REMOVE_NODE = "removeNode"
 UPDATE_ADDONS = "updateAddons"
+APPLY_RESOURCE_SETS = "applyResourceSets"
 RECOVER_SINGLE_VOTER = "recoverSingleVoter"
 DELETE_MACHINES = "deleteMachines"
 DELETE_INFRASTRUCTURE = "deleteInfrastructure"
@@ -41,6 +42,7 @@ ACTIONS: tuple[str, ...] = (
     REMOVE_MEMBER,
     REMOVE_NODE,
     UPDATE_ADDONS,
+    APPLY_RESOURCE_SETS,
     RECOVER_SINGLE_VOTER,
     DELETE_MACHINES,
     DELETE_INFRASTRUCTURE,

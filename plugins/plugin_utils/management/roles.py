@@ -133,7 +133,7 @@ def runner_role(namespace: str, found: Sequence[definitions.Kind], foreign: Sequ
         *_rules(applied, ("patch",)),
         *_rules(owners, ("update",), "finalizers"),
         *_foreign_rules(foreign),
-        {"apiGroups": [""], "resources": ["secrets"], "verbs": list(RUN)},
+        {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": list(RUN)},
         {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "get", "update"]},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "get", "update"]},
     ]

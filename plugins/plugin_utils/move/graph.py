@@ -12,6 +12,7 @@ import typing as t
 
 from ..crds import definitions
 from ..objects import kinds
+from ..objects.resource_sets import cluster_resource_set
 from ..records import stored_health_checks
 from ..records.cluster_objects import (
     CLUSTER,
@@ -24,6 +25,7 @@ from ..records.cluster_objects import (
     kind_of,
     machine_kind_of_template,
 )
+from ..records.resource_sets import stored_resource_sets
 from ..store.base import KindRef, Store, kind_ref_of
 
 Key = tuple[KindRef, str]
@@ -80,9 +82,36 @@ class Graph:
         for each in self._store.list(stored_health_checks.HEALTH_CHECK, self.namespace):
             if (each.get("spec") or {}).get("clusterName") == self.cluster:
                 self._add(each)
+        self._resource_sets()
         for purpose in _PURPOSES:
             self._name(SECRET, kinds.secret_name(self.cluster, purpose))
         self._references()
+
+    def _resource_sets(self) -> None:
+        """Add the Cluster's resource sets, what they name, and its binding."""
+        cluster = self._found.get((CLUSTER, self.cluster))
+        if cluster is None:
+            return
+        alone = [key_of(each) for each in stored_resource_sets.for_alone(self._store, cluster)]
+        for each in stored_resource_sets.of_cluster(self._store, cluster):
+            self._add(each, own=key_of(each) in alone)
+            for kind, name in cluster_resource_set.references(each):
+                found = stored_resource_sets.resource(self._store, self.namespace, kind, name)
+                if found is not None:
+                    self._add(found, own=key_of(each) in alone and self._is_sets_alone(found))
+        self._name(stored_resource_sets.BINDING, self.cluster)
+
+    def _is_sets_alone(self, resource: Object) -> bool:
+        """Return whether only sets of this cluster alone name a resource."""
+        key = (str(resource["kind"]), str(resource["metadata"]["name"]))
+        cluster = self._found[(CLUSTER, self.cluster)]
+        alone = {str(each["metadata"]["uid"]) for each in stored_resource_sets.for_alone(self._store, cluster)}
+        others = [
+            each
+            for each in self._store.list(stored_resource_sets.RESOURCE_SET, self.namespace)
+            if str(each["metadata"]["uid"]) not in alone
+        ]
+        return not any(key in cluster_resource_set.references(each) for each in others)
 
     def _provider_kinds(self, infrastructure: t.Optional[Object]) -> list[KindRef]:
         """Return the kinds of the user's own infrastructure provider.
@@ -148,8 +177,8 @@ def used_by_others(store: Store, namespace: str, cluster: str, key: Key) -> bool
     An object that this cluster only names.
     """
     kind_ref, name = key
-    if kind_ref == SECRET:
-        # Whose Secret it is can't be told: it is a person's own.
+    if kind_ref in (SECRET, stored_resource_sets.CONFIG_MAP, stored_resource_sets.RESOURCE_SET):
+        # Whose it is can't be told: it is a person's own, or another cluster has it, too.
         return True
     for other in store.list(CONTROL_PLANE, namespace):
         reference = _template_of(other)

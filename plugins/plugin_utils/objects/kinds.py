@@ -14,11 +14,13 @@ from typing import Any
 GROUP_CLUSTER = "cluster.x-k8s.io"
 GROUP_CONTROL_PLANE = "controlplane.cluster.x-k8s.io"
 GROUP_BOOTSTRAP = "bootstrap.cluster.x-k8s.io"
+GROUP_ADDONS = "addons.cluster.x-k8s.io"
 GROUP_INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 
 API_CLUSTER = GROUP_CLUSTER + "/v1beta2"
 API_CONTROL_PLANE = GROUP_CONTROL_PLANE + "/v1beta2"
 API_BOOTSTRAP = GROUP_BOOTSTRAP + "/v1beta2"
+API_ADDONS = GROUP_ADDONS + "/v1beta2"
 API_INFRASTRUCTURE = GROUP_INFRASTRUCTURE + "/v1beta1"
 API_CORE = "v1"
 
@@ -27,7 +29,10 @@ MACHINE = "Machine"
 KUBEADM_CONTROL_PLANE = "KubeadmControlPlane"
 KUBEADM_CONFIG = "KubeadmConfig"
 MACHINE_HEALTH_CHECK = "MachineHealthCheck"
+CLUSTER_RESOURCE_SET = "ClusterResourceSet"
+CLUSTER_RESOURCE_SET_BINDING = "ClusterResourceSetBinding"
 SECRET = "Secret"
+CONFIG_MAP = "ConfigMap"
 INVENTORY_CLUSTER = "InventoryCluster"
 INVENTORY_MACHINE = "InventoryMachine"
 INVENTORY_MACHINE_TEMPLATE = "InventoryMachineTemplate"
@@ -121,6 +126,8 @@ CONSENTS = (
 ANNOTATION_DELETED_CONTROL_PLANE = ANNOTATION_PREFIX + "deleted-control-plane"
 
 SECRET_TYPE = "cluster.x-k8s.io/secret"
+# The only type of a Secret whose documents a ClusterResourceSet applies.
+RESOURCE_SET_SECRET_TYPE = "addons.cluster.x-k8s.io/resource-set"
 PURPOSE_CA = "ca"
 PURPOSE_ETCD = "etcd"
 PURPOSE_PROXY = "proxy"
@@ -146,7 +153,10 @@ _HUB_API: Mapping[str, str] = {
     MACHINE_HEALTH_CHECK: API_CLUSTER,
     KUBEADM_CONTROL_PLANE: API_CONTROL_PLANE,
     KUBEADM_CONFIG: API_BOOTSTRAP,
+    CLUSTER_RESOURCE_SET: API_ADDONS,
+    CLUSTER_RESOURCE_SET_BINDING: API_ADDONS,
     SECRET: API_CORE,
+    CONFIG_MAP: API_CORE,
 }
 
 

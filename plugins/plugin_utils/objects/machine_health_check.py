@@ -17,19 +17,18 @@ from collections.abc import Mapping
 from typing import Any, Union
 
 from ...module_utils.common import settings
-from ...module_utils.common.violations import Report, child, item
+from ...module_utils.common.violations import Report, item
 from ..documents import names
 from ..documents.scalars import format_duration
-from ..documents.schema import ListOf, MapOf, Needed, Refused, Text, Whole
+from ..documents.schema import ListOf, Needed, Refused, Text
 from ..kubeadm.configuration import classic_form
 from . import conditions, kinds
-from .validate import limits
+from .validate import limits, object_selector
 
 SHORTEST_NODE_STARTUP_SECONDS = 30
 _MOST_CONDITIONS = 100
 # What a health check or the remediation itself says of a machine, and what is made of all the others.
 NOT_CHECKED = ("Ready", "Available", *conditions.HEALTH_MARKS, "ExternallyRemediated")
-_VALUES_WANTED = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 _PERCENTAGE = re.compile(r"(100|[1-9]?[0-9])%")
 _RANGE = re.compile(r"\[([0-9]{1,9})-([0-9]{1,9})\]")
 # unhealthyRange came with v1alpha4 and the conditions of Machines with v1beta1, by their index in kinds.MANIFEST_VERSIONS.
@@ -47,12 +46,6 @@ _EXTERNAL = Refused(
 _EXPRESSIONS = Refused(
     "CEL expressions are not evaluated here", "Use unhealthyNodeConditions and unhealthyMachineConditions."
 )
-_SELECTOR = Whole(
-    {
-        "matchLabels": MapOf("string"),
-        "matchExpressions": [{"key": Needed("string"), "operator": Needed("string"), "values": ["string"]}],
-    }
-)
 # Any client sets conditions of a Node, and their types are free.
 _NODE_CONDITION = {"type": Needed(Text()), "status": Needed(Text()), "timeoutSeconds": Needed("seconds")}
 _MACHINE_CONDITION = {
@@ -65,7 +58,7 @@ _MACHINE_CONDITION_CLASSIC = {"type": limits.CONDITION_TYPE, "status": limits.ST
 SPEC: Mapping[str, Any] = {
     "hub": {
         "clusterName": Needed(limits.CLUSTER_NAME),
-        "selector": Needed(_SELECTOR),
+        "selector": Needed(object_selector.SHAPE),
         "checks": {
             "nodeStartupTimeoutSeconds": "seconds",
             "unhealthyNodeConditions": ListOf(_NODE_CONDITION, _MOST_CONDITIONS),
@@ -79,7 +72,7 @@ SPEC: Mapping[str, Any] = {
     },
     "classic": {
         "clusterName": limits.CLUSTER_NAME,
-        "selector": _SELECTOR,
+        "selector": object_selector.SHAPE,
         "unhealthyConditions": ListOf(_NODE_CONDITION_CLASSIC, _MOST_CONDITIONS),
         "unhealthyMachineConditions": ListOf(_MACHINE_CONDITION_CLASSIC, _MOST_CONDITIONS),
         "maxUnhealthy": "intOrString",
@@ -192,7 +185,12 @@ def validate_health_check(health_check: Mapping[str, Any], report: Report) -> No
     name, spec = health_check["metadata"]["name"], health_check["spec"]
     if not names.is_dns_subdomain(name):
         report.add("metadata.name", name, "this is not an RFC 1123 name", "Use lower case letters, digits and '-'.")
-    _selector(spec.get("selector") or {}, report)
+    selector = spec.get("selector") or {}
+    if object_selector.is_empty(selector):
+        rule = "the selector is empty: it would select every machine by accident"
+        fix = f'Select labels of machines; all of a control plane have matchLabels {{{kinds.LABEL_CONTROL_PLANE}: ""}}.'
+        report.add("spec.selector", None, rule, fix)
+    object_selector.validate(selector, "spec.selector", report)
     checks = spec.get("checks") or {}
     startup = checks.get("nodeStartupTimeoutSeconds")
     if startup is not None and 0 < startup < SHORTEST_NODE_STARTUP_SECONDS:
@@ -205,35 +203,6 @@ def validate_health_check(health_check: Mapping[str, Any], report: Report) -> No
         for index, entry in enumerate(listed):
             _condition(entry, item(path, index), field == "unhealthyMachineConditions", report)
     _trigger((spec.get("remediation") or {}).get("triggerIf") or {}, "spec.remediation.triggerIf", report)
-
-
-def _selector(selector: Mapping[str, Any], report: Report) -> None:
-    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        rule = "the selector is empty: it would select every machine by accident"
-        fix = f'Select labels of machines; all of a control plane have matchLabels {{{kinds.LABEL_CONTROL_PLANE}: ""}}.'
-        report.add("spec.selector", None, rule, fix)
-    key_fix = "Use [prefix/]name of letters, digits, '-', '_' and '.'."
-    value_fix = "Use at most 63 letters, digits, '-', '_' and '.'."
-    for key, value in (selector.get("matchLabels") or {}).items():
-        path = child("spec.selector.matchLabels", key)
-        if not names.is_qualified_name(key):
-            report.add(path, None, f"{key!r} is not a valid label key", key_fix)
-        if not names.is_label_value(value):
-            report.add(path, value, "this is not a valid label value", value_fix)
-    for index, entry in enumerate(selector.get("matchExpressions") or []):
-        path = item("spec.selector.matchExpressions", index)
-        key, operator, given = entry.get("key") or "", entry.get("operator"), entry.get("values") or []
-        if not names.is_qualified_name(key):
-            report.add(f"{path}.key", key, "this is not a valid label key", key_fix)
-        wanted = _VALUES_WANTED.get(str(operator))
-        if wanted is None:
-            report.add(f"{path}.operator", operator, "there is no such operator", f"Use {', '.join(_VALUES_WANTED)}.")
-        elif wanted != bool(given):
-            rule = f"{operator} {'needs values' if wanted else 'takes no values'}"
-            report.add(f"{path}.values", None, rule, "Add them." if wanted else "Remove them.")
-        for number, value in enumerate(given):
-            if not names.is_label_value(value):
-                report.add(item(f"{path}.values", number), value, "this is not a valid label value", value_fix)
 
 
 def _condition(entry: Mapping[str, Any], path: str, of_machine: bool, report: Report) -> None:
@@ -284,27 +253,3 @@ def unhealthy_limit(limit: Any, total: int) -> Union[int, None]:
     if isinstance(limit, str) and _PERCENTAGE.fullmatch(limit):
         return total * int(limit[:-1]) // 100
     return None
-
-
-def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Return whether a label selector selects these labels.
-
-    Every part of it must hold, and an empty one selects nothing.
-    """
-    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        return False
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_holds(entry, labels) for entry in selector.get("matchExpressions") or [])
-
-
-def _holds(entry: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, operator, given = entry.get("key"), entry.get("operator"), entry.get("values") or []
-    if operator == "Exists":
-        return key in labels
-    if operator == "DoesNotExist":
-        return key not in labels
-    if operator == "In":
-        return key in labels and labels[str(key)] in given
-    # As in Kubernetes, an object without the label is not in the values either.
-    return operator == "NotIn" and (key not in labels or labels[str(key)] not in given)

@@ -310,6 +310,11 @@ CONTROL_PLANE_TEMPLATE_SPEC = _CONTROL_PLANE_TEMPLATE
 MACHINE_SPEC = {"classic": _MACHINE_CLASSIC, "hub": _MACHINE_HUB}
 KUBEADM_CONFIG_SPEC = {"classic": _config(classic=True), "hub": _config(classic=False)}
 SECRET = {"type": "string", "data": MapOf("string"), "stringData": MapOf("string"), "immutable": "boolean"}
+CONFIG_MAP = {
+    "data": MapOf("string"),
+    "binaryData": Refused("a ClusterResourceSet applies data alone", "Write the documents as text under data."),
+    "immutable": "boolean",
+}
 
 # Advice for people who write one form's name in the other.
 HINTS_HUB: Mapping[str, str] = {

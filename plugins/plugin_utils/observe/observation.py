@@ -26,6 +26,7 @@ from ..objects.conditions import is_true
 from ..pki.secrets import certificate_facts
 from ..records.actions_under_way import unfinished_rotation
 from ..records.cluster_objects import CLUSTER_LABEL, ClusterObjects, Object
+from ..records.resource_sets import stored_resource_sets
 from ..store import opening
 from ..store.journal import Journal
 from . import additional_facts
@@ -92,6 +93,7 @@ def observe(
         **({"policy": policy} if policy is not None else {}),
         **({"keepsItself": True} if _keeps_itself(objects, wanted) else {}),
         **_unfinished(objects, operator.KINDS if detached else (operator.ACTION,)),
+        **_resource_sets(objects),
         "readinessGates": gates.results(wanted, str(workload.get("message") or "")),
         "maintenance": maintenance(objects.control_plane, answered or now),
         "cluster": objects.cluster,
@@ -175,6 +177,11 @@ def _itself(objects: ClusterObjects) -> list[Object]:
             "name": objects.name,
         }
     ]
+
+
+def _resource_sets(objects: ClusterObjects) -> Object:
+    found = stored_resource_sets.facts(objects.store, objects.cluster)
+    return {"resourceSets": found} if found else {}
 
 
 def _keeps_itself(objects: ClusterObjects, answers: t.Optional[t.Sequence[Object]]) -> bool:

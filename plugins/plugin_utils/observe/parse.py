@@ -163,6 +163,7 @@ def _node(item: Object) -> Object:
         # A Node whose kubelet never reported has no Ready condition at all.
         "ready": said if said in ("True", "False") else "Unknown",
         "readyReason": _text(ready.get("reason")),
+        **({"networkReady": False} if status.get("networkReady") is False else {}),
         "conditions": _conditions(status.get("conditions")),
         "internalIP": _text(internal),
         "machineID": _text(info.get("machineID")),

@@ -20,6 +20,7 @@ from ..observe.observation import observe
 from ..records import stored_cluster, stored_desired_state
 from ..records.cluster_objects import CLUSTER, ClusterObjects, Object
 from ..records.manifest_arguments import read_manifest, unmanaged_result
+from ..records.propagation import IN_PLACE
 from ..store import opening
 from ..store.base import Store
 from ..store.overlay import OverlayStore
@@ -68,7 +69,7 @@ class ForeseeingAction(ControlPlaneAction):
         else:
             # Reconcile begins with this, and ends there where the objects can't be.
             changes = stored_desired_state.settle_in_api(store, arguments, self.display.warning)
-        in_place = [change for change in changes or () if stored_cluster.IN_PLACE in change]
+        in_place = [change for change in changes or () if IN_PLACE in change]
         objects = self.open_objects(arguments, store)
         in_place += deleted_machines.restore(objects)
         for change in in_place:

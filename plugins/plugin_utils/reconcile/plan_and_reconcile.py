@@ -28,6 +28,7 @@ from ..observe.readiness_gates import Gates
 from ..records import stored_cluster
 from ..records.cluster_objects import ClusterObjects, Object
 from ..records.machine_objects import new_name, prepared_matches
+from ..records.resource_sets import stored_resource_sets
 from ..store.base import Store
 from ..store.overlay import OverlayStore
 
@@ -115,14 +116,31 @@ def with_manifest(snapshot: Object, manifest: ClusterManifest) -> Object:
         changed["readinessGates"] = Gates(objects.control_plane).results(
             None, "a saved snapshot has no answer to a new gate"
         )
+    sets = _resource_sets(store, objects, snapshot)
     return {
-        **{key: value for key, value in snapshot.items() if key not in ("hosts", "pool", "obstacles")},
+        **{key: value for key, value in snapshot.items() if key not in ("hosts", "pool", "obstacles", "resourceSets")},
+        **({"resourceSets": sets} if sets else {}),
         **changed,
         "cluster": objects.cluster,
         "controlPlane": objects.control_plane,
         "infrastructureCluster": objects.infrastructure_cluster,
         "machineTemplate": objects.machine_template,
     }
+
+
+def _resource_sets(store: Store, objects: ClusterObjects, snapshot: Object) -> list[Object]:
+    """Return the manifest's resource sets, as applied as the snapshot says."""
+    known = {
+        (each["name"], entry["kind"], entry["name"]): entry
+        for each in snapshot.get("resourceSets") or []
+        for entry in each["resources"]
+    }
+    found = stored_resource_sets.facts(store, objects.cluster)
+    for each in found:
+        for entry in each["resources"]:
+            before = known.get((each["name"], entry["kind"], entry["name"]), {})
+            entry.update({key: before[key] for key in ("applied", "appliedHash", "lastAppliedTime") if before.get(key)})
+    return found
 
 
 def _gates_of(control_plane: t.Optional[Object]) -> t.Any:

@@ -14,7 +14,9 @@ from ...module_utils.common import quorum
 from ...module_utils.common.legible import block, legible
 from ...module_utils.common.values import clip, format_time
 from ..decision.checks.drift import static_pod_drift
+from ..decision.conditions.node_network import WAY_OUT, lacks_plugin
 from ..decision.removal.left_behind import LEFT_BEHIND, left_behind
+from ..decision.rollout import resource_sets
 from ..decision.rollout.uptodate import expiry_of
 from ..decision.snapshot.typed_snapshot import View, read_snapshot
 from ..objects.conditions import (
@@ -84,6 +86,8 @@ def status_data(snapshot: Object, decision: Object) -> Object:
         "machines": [_machine(each, conditions.get("machines") or {}, ends) for each in snapshot["machines"]],
         "addons": _addons(workload.get("addons") or {}, bool(workload.get("reachable"))),
         "workerNodes": workload.get("workerNodes", []),
+        "resourceSets": [_resource_set(each) for each in snapshot.get("resourceSets") or []],
+        "withoutNetworkPlugin": [each["name"] for each in workload.get("nodes", []) if lacks_plugin(each)],
         "conditions": conditions.get("controlPlane") or [],
         "certificates": snapshot.get("certificates") or {},
         "readinessGates": snapshot.get("readinessGates") or [],
@@ -102,6 +106,21 @@ def status_data(snapshot: Object, decision: Object) -> Object:
     }
     shown: Object = legible(data)
     return shown
+
+
+def _resource_set(found: Object) -> Object:
+    left = [f"{each['kind']} {each['name']}" for each in resource_sets.wanted(found)]
+    left += [
+        f"{each['kind']} {each['name']} ({each['state']})" for each in found["resources"] if each["state"] != "present"
+    ]
+    return {
+        "name": found["name"],
+        "strategy": found["strategy"],
+        "paused": bool(found.get("paused")),
+        "resources": len(found["resources"]),
+        "notApplied": left,
+        "message": found.get("message") or "",
+    }
 
 
 def _without_nulls(value: t.Any) -> t.Any:
@@ -247,6 +266,12 @@ def status_table(data: Object) -> str:
         f"  etcd       {_etcd_line(etcd)}",
         f"  add-ons    {'; '.join(_addon_line(data['addons'][key]) for key in ('kubeProxy', 'dns', 'nodeRegistration'))}",
     ]
+    lines += [f"  resources  {_resource_set_line(each)}" for each in data["resourceSets"]]
+    if data["withoutNetworkPlugin"]:
+        lines.append(
+            f"  network    NO NETWORK PLUGIN on {', '.join(data['withoutNetworkPlugin'])}: no pod can run there"
+        )
+        lines.append(f"             to do: {WAY_OUT}")
     if data["readinessGates"]:
         lines += _gate_lines(data["readinessGates"])
     if data["maintenance"]:
@@ -261,6 +286,16 @@ def status_table(data: Object) -> str:
     if data.get("kubeconfig"):
         lines.append(f"  kubeconfig {data['kubeconfig']}")
     return block(lines)
+
+
+def _resource_set_line(found: Object) -> str:
+    done = found["resources"] - len(found["notApplied"])
+    paused = ", paused" if found["paused"] else ""
+    line = f"{clip(found['name'], 80)}: {done} of {found['resources']} applied ({found['strategy']}{paused})"
+    if found["notApplied"]:
+        line += f"; NOT APPLIED: {', '.join(clip(each, 320) for each in found['notApplied'])}"
+        line += f": {clip(found['message'], 1000)}" if found["message"] else ""
+    return line
 
 
 def _word(value: t.Optional[bool], yes: str, no: str, unknown: str) -> str:

@@ -28,6 +28,7 @@ _BEGUN: t.Mapping[str, str] = {
     terms.REMOVE_MEMBER: "RemovingEtcdMember",
     terms.REMOVE_NODE: "DeletingNode",
     terms.UPDATE_ADDONS: "UpdatingAddons",
+    terms.APPLY_RESOURCE_SETS: "ApplyingResourceSets",
     terms.RECOVER_SINGLE_VOTER: "RecoveringEtcd",
     terms.DELETE_MACHINES: "Deleting",
     terms.DELETE_INFRASTRUCTURE: "Deleting",

@@ -13,6 +13,7 @@ import typing as t
 from ..decision.removal.deleted_control_plane import latched
 from ..objects.conditions import remove_condition, set_condition
 from .cluster_objects import CLUSTER, CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from .resource_sets import stored_resource_sets
 
 # Says that a rollout is under way; scaling waits for its end.
 ROLLOUT = "rollout"
@@ -29,6 +30,8 @@ def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bo
     """
     conditions = decision.get("conditions") or {}
     status = decision.get("status") or {}
+    if conditions.get("resourceSets"):
+        stored_resource_sets.write_status(objects.store, objects.cluster, conditions["resourceSets"], now)
     annotations = decision.get("annotations") or {}
     objects.cluster = _write(
         objects,

@@ -37,22 +37,16 @@ from .cluster_objects import (
     delete_finally,
     kind_of,
 )
-from .propagation import IN_PLACE, changed_paths, propagate
+from .propagation import changed_paths, propagate
+from .resource_sets import stored_resource_sets
 from .secret_values import checked_secrets
 
 _METADATA = ("labels", "annotations")
 # What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
 _SPEC, _PAUSED = "spec", "paused"
+_NOTED = (kinds.CLUSTER_RESOURCE_SET, kinds.CONFIG_MAP)
 _STORED = "the store (the manifest leaves replicas out)"
 _SCALE = "Set it with the playbook scale, or in the manifest."
-
-__all__ = [
-    "IN_PLACE",
-    "apply_manifest",
-    "delete_marked",
-    "delete_records",
-    "mark_deleting",
-]
 
 
 def apply_manifest(
@@ -88,6 +82,8 @@ def apply_manifest(
         manifest.control_plane,
         *manifest.secrets,
         *manifest.health_checks,
+        *manifest.resource_sets,
+        *manifest.resources,
         manifest.cluster,
     ]
     for desired in objects:
@@ -107,7 +103,8 @@ def apply_manifest(
             changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(changed_paths(stored, merged))}")
             store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
     in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
-    return changes + stored_health_checks.delete_others(store, manifest) + _in_place(store, manifest, before)
+    changes += stored_health_checks.delete_others(store, manifest) + stored_resource_sets.delete_others(store, manifest)
+    return changes + _in_place(store, manifest, before)
 
 
 def _label(obj: Object, manifest: ClusterManifest) -> Object:
@@ -158,6 +155,7 @@ def _update_violations(store: Store, manifest: ClusterManifest) -> list[Violatio
         if stored is not None:
             update.validate_secret_update(stored, secret, was_initialized, report := manifest.report(secret))
             violations += report.violations
+    violations += stored_resource_sets.update_violations(store, manifest)
     return violations + stored_health_checks.update_violations(store, manifest)
 
 
@@ -236,16 +234,16 @@ def _with_record(desired: Object) -> Object:
 
     Recorded are its labels and annotations, and whether it pauses its Cluster.
 
-    A Secret of Cluster API's type has the note in any case: without it, it would be taken for one that a controller made.
+    What a user alone makes elsewhere has the note in any case: without it, a Secret of Cluster API's type would be taken for a controller's.
     """
-    own_secret = kind_ref_of(desired) == SECRET and desired.get("type") == kinds.SECRET_TYPE
-    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE) and not own_secret:
+    noted = desired.get("type") in (kinds.SECRET_TYPE, kinds.RESOURCE_SET_SECRET_TYPE) or desired["kind"] in _NOTED
+    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE) and not noted:
         return desired
     given = {key: sorted(desired["metadata"].get(key) or {}) for key in _METADATA}
     if kind_ref_of(desired) == CLUSTER and desired["spec"].get(_PAUSED):
         given[_SPEC] = [_PAUSED]
     record = {key: names for key, names in given.items() if names}
-    if not record and not own_secret:
+    if not record and not noted:
         return desired
     annotations = {**(desired["metadata"].get("annotations") or {}), FROM_MANIFEST: json.dumps(record)}
     return {**desired, "metadata": {**desired["metadata"], "annotations": annotations}}
@@ -350,6 +348,7 @@ def delete_records(objects: ClusterObjects) -> list[str]:
 
     for check in stored_health_checks.of_cluster(store, namespace, objects.name):
         delete(stored_health_checks.HEALTH_CHECK, check["metadata"]["name"])
+    deleted += stored_resource_sets.delete_with_cluster(store, objects.cluster)
     for secret in store.list(SECRET, namespace, {CLUSTER_LABEL: objects.name}):
         if _owned(objects, secret):
             delete(SECRET, secret["metadata"]["name"])

@@ -130,7 +130,7 @@ OTHERS = [
     ("list", "/api/v1/secrets"),
     ("list", PODS),
     ("create", PODS),
-    ("list", "/api/v1/namespaces/default/configmaps"),
+    ("list", "/api/v1/namespaces/default/services"),
     ("list", "/api/v1/namespaces/default/events"),
     ("list", "/apis/coordination.k8s.io/v1/namespaces/default/leases"),
     ("list", "/api/v1/nodes"),

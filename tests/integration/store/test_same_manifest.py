@@ -47,7 +47,10 @@ def manifests() -> dict[str, list[Object]]:
     """The whole manifests of the examples and pages, and those of their parts that can be added to one."""
     found: dict[str, list[Object]] = {}
     for path in sorted((ROOT / "examples").rglob("*.yaml")):
-        found[path.relative_to(ROOT).as_posix()] = documents(path.read_text())
+        shown = documents(path.read_text())
+        # What belongs to a Cluster by its labels is shown alone, too.
+        beside = [] if any(each["kind"] == kinds.CLUSTER for each in shown) else _selected(found[BASE], shown)
+        found[path.relative_to(ROOT).as_posix()] = [*beside, *shown]
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         text = page.read_text()
         blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -67,6 +70,17 @@ def _is_of_another_provider(each: Object) -> bool:
     """Whether it needs definitions that this collection doesn't bring."""
     named = (each.get("spec") or {}).get("infrastructureRef") or {}
     return each["kind"] == kinds.CLUSTER and named.get("kind") not in kinds.OWN_INFRASTRUCTURE
+
+
+def _selected(base: list[Object], shown: list[Object]) -> list[Object]:
+    """The base's documents, whose Cluster these sets select."""
+    labels: dict[str, str] = {}
+    for each in shown:
+        labels.update((each.get("spec") or {}).get("clusterSelector", {}).get("matchLabels", {}))
+    return [
+        {**each, "metadata": {**each["metadata"], "labels": labels}} if each["kind"] == kinds.CLUSTER else each
+        for each in base
+    ]
 
 
 def _for_the_base(check: Object) -> Object:

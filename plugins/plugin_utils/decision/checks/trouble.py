@@ -28,6 +28,7 @@ from ...objects.conditions import (
 )
 from .. import terms
 from ..conditions.control_plane import strangers, stray_lasts
+from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin, why_not_ready
 from ..conditions.node_registration import configuration, registered_taints, taint_title
 from ..snapshot.typed_snapshot import MachineView, View
 from . import expired_certificates as on_disk
@@ -368,8 +369,9 @@ def _node_ready(view: View, machine: MachineView) -> list[Trouble]:
         return []
     created = parse_time(node.get("creationTimestamp"))
     waits = created is not None and view.now - created < settings.NODE_READY_PATIENCE
-    why = clip(node.get("readyReason"), 80) or "no reason given"
-    text = f"Node {clip(node['name'], 80)} is not Ready ({why}); with KubeletNotReady usually no pod network is installed yet"
+    text = f"Node {clip(node['name'], 80)} is not Ready ({why_not_ready(node)})"
+    if lacks_plugin(node):
+        return [Trouble(NODES_READY, NO_NETWORK_PLUGIN, text, WAY_OUT, waits, gates=False)]
     return [
-        Trouble(NODES_READY, "NodeNotReady", text, "Install a pod network, or look at kubelet.", waits, gates=False)
+        Trouble(NODES_READY, "NodeNotReady", text, "Look at the kubelet: journalctl -u kubelet.", waits, gates=False)
     ]

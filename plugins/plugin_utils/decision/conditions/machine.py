@@ -21,6 +21,7 @@ from .. import terms
 from ..checks.api_connection import connection_down
 from ..rollout.uptodate import Outdated
 from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of
+from .node_network import why_not_ready
 from .node_registration import configuration, registered_taints, same_taint, taint_title
 
 Object = dict[str, Any]
@@ -317,7 +318,7 @@ def _node(view: View, machine: MachineView, kind: str) -> Object:
         return _kept(view, machine, kind)
     if machine.node is None:
         return _without_node(machine, kind)
-    ready, why = machine.node.get("ready"), clip(machine.node.get("readyReason"), 80) or "no reason given"
+    ready, why = machine.node.get("ready"), why_not_ready(machine.node)
     troubles = []
     if ready == terms.FALSE:
         troubles.append((terms.FALSE, f"Node is not Ready ({why})"))

@@ -19,7 +19,7 @@ from .predict import predict
 
 Object = dict[str, Any]
 # Steps that a killed run leaves half done without a machine that shows it.
-_REPEATABLE = (terms.CREATE_INFRASTRUCTURE, terms.CREATE_CERTIFICATES, terms.UPDATE_ADDONS)
+_REPEATABLE = (terms.CREATE_INFRASTRUCTURE, terms.CREATE_CERTIFICATES, terms.UPDATE_ADDONS, terms.APPLY_RESOURCE_SETS)
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,9 @@ def _same_step(step: Object, decision: Object) -> bool:
         return False
     if sorted(planned.get("machines") or ()) != sorted(now.get("machines") or ()):
         return False
-    if sorted(planned.get("addons") or ()) != sorted(now.get("addons") or ()):
-        return False
+    for named in ("addons", "resourceSets"):
+        if sorted(planned.get(named) or ()) != sorted(now.get(named) or ()):
+            return False
     if planned.get("machine") is None:
         return bool(planned.get("memberID") == now.get("memberID"))
     # A member's ID is etcd's own choice: a plan knows it only of members that exist already.

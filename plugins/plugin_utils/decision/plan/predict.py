@@ -20,6 +20,7 @@ from .. import terms
 from ..creation import cluster_info, existing_hosts
 from ..outcome import AUTHORITIES
 from ..removal.one_machine import only_candidate
+from ..rollout import resource_sets
 from ..rollout.addons import outdated_addons
 from ..snapshot.typed_snapshot import read_snapshot
 from .predict_adoption import with_rebuilt_spec
@@ -50,6 +51,7 @@ def predict(snapshot: Object, decision: Object) -> Object:
         terms.REMOVE_MEMBER: member_removed,
         terms.REMOVE_NODE: node_removed,
         terms.UPDATE_ADDONS: _addons_updated,
+        terms.APPLY_RESOURCE_SETS: _resources_applied,
         terms.RECOVER_SINGLE_VOTER: _recovered,
         terms.DELETE_MACHINES: _machines_deleted,
         terms.DELETE_INFRASTRUCTURE: _infrastructure_deleted,
@@ -244,6 +246,15 @@ def _addons_updated(snapshot: Object, decision: Object) -> Object:
     if "dns" in updated:
         updated["dns"]["corefileKey"] = ""
     snapshot["workload"] = {**snapshot["workload"], "addons": {**installed, **updated}}
+    return snapshot
+
+
+def _resources_applied(snapshot: Object, decision: Object) -> Object:
+    named = decision["target"]["resourceSets"]
+    snapshot["resourceSets"] = [
+        resource_sets.applied(each, snapshot["now"]) if each["name"] in named else each
+        for each in snapshot["resourceSets"]
+    ]
     return snapshot
 
 

@@ -21,6 +21,7 @@ from ....module_utils.common.values import clip, condition_in, format_time, pars
 from ...documents.scalars import format_duration
 from ...objects import kinds, machine_health_check
 from ...objects.conditions import HEALTH_CHECK_SUCCEEDED
+from ...objects.validate import object_selector
 from .. import terms
 from ..conditions.control_plane import initialized
 from ..snapshot.typed_snapshot import MachineView, View, condition_of
@@ -90,7 +91,7 @@ def check(document: Object, view: View) -> Result:
     spec = document.get("spec") or {}
     targets = []
     for machine in view.machines:
-        if not machine_health_check.selects(spec.get("selector") or {}, _labels(machine)):
+        if not object_selector.selects(spec.get("selector") or {}, _labels(machine)):
             continue
         taken_out = next((each for each in _TAKEN_OUT if kinds.is_flagged(machine.machine, each)), None)
         if taken_out:

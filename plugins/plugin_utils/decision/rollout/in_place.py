@@ -63,7 +63,13 @@ def _amid_rotation(view: View, outcome: Outcome) -> Outcome:
     rotation = view.raw["unfinishedRotation"]
     text = f"{rotation_told(view.name, rotation)}; a machine that joins now would not trust the others, or they not it"
     fix = f"Complete the rotation: {rotation_completed(view.name, rotation, len(view.live))}."
-    return _told(outcome, ROTATION_UNFINISHED, text, fix, held=outcome.acts and not _takes_out(outcome))
+    return _told(
+        outcome,
+        ROTATION_UNFINISHED,
+        text,
+        fix,
+        held=outcome.acts and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS),
+    )
 
 
 def rotation_told(cluster: str, rotation: Mapping[str, Any]) -> str:

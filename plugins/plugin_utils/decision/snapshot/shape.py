@@ -8,6 +8,7 @@ docs/reference/snapshot.schema.json is made from it.
 
 from __future__ import annotations
 
+from ...objects.resource_sets import cluster_resource_set, contents
 from .. import terms
 from .json_shape import Boolean, HexID, Integer, Number, OneOf, Sequence, Struct, Table, Text, Time
 from .object_shape import (
@@ -57,6 +58,9 @@ NODE = Struct(
         "unschedulable": Boolean(),
         "ready!": OneOf(*THREE),
         "readyReason": Text(),
+        "networkReady": Boolean(
+            "False: its kubelet says that there is no network plugin; absent: it says nothing of it."
+        ),
         "conditions": Sequence(
             Struct({"type!": Text(1), "status!": OneOf(*THREE), "reason": Text(), "lastTransitionTime": Time()}),
             "All that the Node reports, by the workload cluster's own clock.",
@@ -260,6 +264,33 @@ SNAPSHOT = Struct(
                 "closesAt": Time(),
             },
             note="null: no maintenance window is set.",
+        ),
+        "resourceSets": Sequence(
+            Struct(
+                {
+                    "name!": Text(1),
+                    "strategy!": OneOf(*cluster_resource_set.STRATEGIES),
+                    "paused": Boolean(),
+                    "message": Text(note="What the API server said when it refused a document of it last."),
+                    "resources!": Sequence(
+                        Struct(
+                            {
+                                "kind!": OneOf(*cluster_resource_set.RESOURCE_KINDS),
+                                "name!": Text(1),
+                                "state!": OneOf(*contents.STATES),
+                                "hash": Text(
+                                    note="Of the values that are stored now; empty where there are none to apply."
+                                ),
+                                "applied": Boolean(),
+                                "appliedHash": Text(note="Of the values that were tried last."),
+                                "lastAppliedTime": Time(),
+                            }
+                        )
+                    ),
+                },
+                "resourceSet",
+            ),
+            note="The ClusterResourceSets that select the Cluster, without what they apply; absent: there are none.",
         ),
         "keepsItself": Boolean("The objects are in the cluster's own API; absent: they are not."),
         "cluster!": CLUSTER,

@@ -30,6 +30,7 @@ from ..conditions.machine import health_conditions
 from ..decide import decide_on
 from ..outcome import AUTHORITIES
 from ..remediation.retry import read_record
+from ..rollout import resource_sets
 from ..rollout.addons import outdated_addons
 from ..rollout.uptodate import Desired, outdated
 from .typed_snapshot import MachineView, View, annotations_of, condition_of, read_snapshot
@@ -81,6 +82,8 @@ def state_of_view(view: View, decision: Object) -> Object:
         "workers": _workers(view),
         "addons": {each.name: "leftAlone" if each.problem else "outdated" for each in outdated_addons(view)},
         "records": _records(view, decision),
+        # Without any, plans of earlier releases still hold.
+        **({"resourceSets": sets} if (sets := resource_sets.states(view)) else {}),
     }
 
 

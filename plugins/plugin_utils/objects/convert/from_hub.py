@@ -40,7 +40,7 @@ _DELETION = (
     ("nodeVolumeDetachTimeoutSeconds", "nodeVolumeDetachTimeout", _V1BETA1),
     ("nodeDeletionTimeoutSeconds", "nodeDeletionTimeout", _V1BETA1),
 )
-CLUSTER_API_GROUPS = (kinds.GROUP_CLUSTER, kinds.GROUP_CONTROL_PLANE, kinds.GROUP_BOOTSTRAP)
+CLUSTER_API_GROUPS = (kinds.GROUP_CLUSTER, kinds.GROUP_CONTROL_PLANE, kinds.GROUP_BOOTSTRAP, kinds.GROUP_ADDONS)
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,7 @@ _FORMS: Mapping[str, _Form] = {
         ),
         ready={},
     ),
+    kinds.CLUSTER_RESOURCE_SET: _Form(same={"observedGeneration": 0}, ready={}),
 }
 
 

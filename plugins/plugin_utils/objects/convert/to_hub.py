@@ -23,6 +23,7 @@ from ...documents.read import Document
 from ...documents.schema import ABSENT, check
 from ...kubeadm.configuration import classic_form
 from .. import kinds, machine_health_check, structures
+from ..resource_sets import cluster_resource_set
 from ..user_annotations import NOTES
 from . import failure_domains
 from .zero_values import without_zeros
@@ -34,6 +35,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     kinds.MACHINE: (kinds.GROUP_CLUSTER,),
     kinds.KUBEADM_CONFIG: (kinds.GROUP_BOOTSTRAP,),
     kinds.MACHINE_HEALTH_CHECK: (kinds.GROUP_CLUSTER,),
+    kinds.CLUSTER_RESOURCE_SET: (kinds.GROUP_ADDONS,),
 }
 _VERSION = re.compile(r"v[1-9][0-9]{0,8}((alpha|beta)[1-9][0-9]{0,8})?")
 _DESCRIPTIONS: Mapping[str, Mapping[str, Any]] = {
@@ -42,6 +44,7 @@ _DESCRIPTIONS: Mapping[str, Mapping[str, Any]] = {
     kinds.MACHINE: structures.MACHINE_SPEC,
     kinds.KUBEADM_CONFIG: structures.KUBEADM_CONFIG_SPEC,
     kinds.MACHINE_HEALTH_CHECK: machine_health_check.SPEC,
+    kinds.CLUSTER_RESOURCE_SET: cluster_resource_set.SPEC,
 }
 # (name in the classic form, name in the hub form) of durations below machineTemplate.
 _DELETION = (
@@ -54,8 +57,8 @@ _DELETION = (
 def to_hub(document: Document, report: Report) -> dict[str, Any]:
     """Return the hub object of a document.
 
-    The kinds are Cluster, KubeadmControlPlane, Machine, KubeadmConfig, MachineHealthCheck, Secret and infrastructure
-    kinds.
+    The kinds are Cluster, KubeadmControlPlane, Machine, KubeadmConfig, MachineHealthCheck, ClusterResourceSet, Secret,
+    ConfigMap and infrastructure kinds.
 
     Violations go to `report`. What an annotation keeps of a newer version is not read: that is conversion.to_hub.
     """
@@ -68,6 +71,9 @@ def to_hub(document: Document, report: Report) -> dict[str, Any]:
     }
     if kind == kinds.SECRET:
         result.update(_secret(data, report))
+        return result
+    if kind == kinds.CONFIG_MAP:
+        result.update(_config_map(data, report))
         return result
     form = _form(document, report)
     description = {"apiVersion": "any", "kind": "any", "metadata": "any", "status": "any", "spec": "object"}
@@ -109,7 +115,7 @@ def _hub_spec(kind: str, spec: dict[str, Any], form: str, namespace: str, report
         return _control_plane(spec, form, namespace, report)
     if kind == kinds.MACHINE:
         return _machine(spec, form, namespace, report)
-    if form == "hub":
+    if form == "hub" or kind == kinds.CLUSTER_RESOURCE_SET:
         return spec
     if kind == kinds.KUBEADM_CONFIG:
         return _kubeadm_config(spec, report)
@@ -370,3 +376,10 @@ def _secret(data: Mapping[str, Any], report: Report) -> dict[str, Any]:
     checked = check(data, description, "", report)
     result = {key: checked[key] for key in ("data", "stringData", "immutable") if key in checked}
     return {"type": checked.get("type") or "Opaque", **result}
+
+
+def _config_map(data: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Return the data and immutable flag of a ConfigMap."""
+    description = {"apiVersion": "any", "kind": "any", "metadata": "any", **structures.CONFIG_MAP}
+    checked = check(data, description, "", report)
+    return {key: checked[key] for key in ("data", "immutable") if key in checked}

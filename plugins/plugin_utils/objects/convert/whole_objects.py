@@ -40,7 +40,10 @@ _CORE_KINDS = (
     kinds.MACHINE,
     kinds.KUBEADM_CONFIG,
     kinds.MACHINE_HEALTH_CHECK,
+    kinds.CLUSTER_RESOURCE_SET,
 )
+# Kubernetes' own, which every version of Cluster API has.
+_AS_THEY_ARE = (kinds.SECRET, kinds.CONFIG_MAP)
 _SECTIONS = ("spec", "status")
 # Fields of this collection's v1beta2 form that Cluster API's v1beta2 does not have, and an API server would drop.
 _EXTENSIONS = ("kubeletConfiguration", "kubeProxyConfiguration")
@@ -121,8 +124,8 @@ def _known_kind(obj: Mapping[str, Any], version: str) -> str:
         rule = "there is no conversion to this Cluster API version"
         fix = f"Use one of {', '.join(kinds.MANIFEST_VERSIONS)}."
         raise ManifestError([Violation(label, "apiVersion", version, rule, fix)])
-    if kind not in (*_CORE_KINDS, kinds.SECRET) and not _is_infrastructure(group, kind):
-        known = ", ".join((*_CORE_KINDS, kinds.SECRET))
+    if kind not in (*_CORE_KINDS, *_AS_THEY_ARE) and not _is_infrastructure(group, kind):
+        known = ", ".join((*_CORE_KINDS, *_AS_THEY_ARE))
         fix = (
             f"Known kinds: {known}, every kind of the group {kinds.GROUP_INFRASTRUCTURE}, and those of other groups that are named as the contract "
             f"of infrastructure providers asks: {', '.join('...' + ending for ending in _INFRASTRUCTURE_ENDINGS)}."
@@ -147,7 +150,7 @@ def _older(hub: Mapping[str, Any], target: Target) -> dict[str, Any]:
     older = copy.deepcopy(dict(hub))
     older.setdefault("metadata", {})
     _owners(older["metadata"], target.api_version)
-    if kind == kinds.SECRET or kind not in (*_CORE_KINDS, *kinds.OWN_INFRASTRUCTURE):
+    if kind in _AS_THEY_ARE or kind not in (*_CORE_KINDS, *kinds.OWN_INFRASTRUCTURE):
         return older
     older["apiVersion"] = target.api_version(kinds.group(kinds.api_version(kind)))
     if kind == kinds.KUBEADM_CONFIG and older.get("spec") == {}:

@@ -17,12 +17,13 @@ from typing import Any
 from ....module_utils.common import kubernetes_versions
 from ....module_utils.common.violations import ManifestError, Report, Violation, child
 from ...documents.read import Document, read_files
-from .. import defaults, kinds, machine_health_check
+from .. import defaults, kinds
 from ..convert import whole_objects
 from ..validate import cluster as validate_cluster
 from ..validate import control_plane as validate
+from . import belongings
 from .related import Index, control_plane_reference, named_kind, reference_group, template_reference
-from .unmanaged import REPORT, Others, UnmanagedKind, sort_out
+from .unmanaged import CORE, REPORT, Others, UnmanagedKind, sort_out
 
 _TEMPLATE_PATH = "spec.machineTemplate.spec.infrastructureRef"
 
@@ -53,6 +54,8 @@ class ClusterManifest:
     (defaults.left_out); the rules that depend on them are checked against what is stored.
 
     `unmanaged` are the kinds of the documents beside, which are left alone.
+
+    `resources` are the ConfigMaps and Secrets that `resource_sets` name.
     """
 
     cluster: dict[str, Any]
@@ -65,6 +68,8 @@ class ClusterManifest:
     reports: Mapping[str, Report] = field(default_factory=dict, compare=False, repr=False)
     health_checks: tuple[dict[str, Any], ...] = ()
     unmanaged: tuple[UnmanagedKind, ...] = field(default=(), compare=False)
+    resource_sets: tuple[dict[str, Any], ...] = ()
+    resources: tuple[dict[str, Any], ...] = ()
 
     def report(self, obj: Mapping[str, Any]) -> Report:
         """Return a report for further violations of one of the objects.
@@ -157,7 +162,7 @@ def read_cluster(
     documents, violations = read_files(list(dict.fromkeys(paths)), contents)
     reading = _Reading(documents, namespace, kinds.DEFAULT_PROVIDERS if providers is None else providers, violations)
     index = Index(documents)
-    _duplicates(reading)
+    _duplicates(reading, index)
     found = index.get(kinds.CLUSTER, namespace, name)
     if found is None:
         _refuse_api_version(reading, name)
@@ -203,8 +208,10 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
         template = _template(control_plane, control_plane_report, reading, index)
     if infrastructure is not None:
         _endpoints(cluster, infrastructure, cluster_report)
-    secrets = tuple(_secrets(document, index, reading))
-    checks = tuple(_health_checks(document, index, reading))
+    secrets = tuple(belongings.secrets(document, index, reading.take))
+    checks = tuple(belongings.health_checks(document, index, reading.take))
+    sets = tuple(belongings.resource_sets(document, index, reading.take))
+    resources = tuple(belongings.resources(document, index, reading.take))
     if control_plane is None:
         reading.unresolved.append(kinds.KUBEADM_CONTROL_PLANE)
     for found_object, is_template in ((template, True), (infrastructure, False)):
@@ -215,7 +222,17 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
     reports = {report.name: report for report in reading.reports}
     warnings = (*_warnings(control_plane), *(reports[found.label].warnings if found is not None else ()))
     return ClusterManifest(
-        cluster, control_plane, template, infrastructure, secrets, warnings, left_out, reports, checks
+        cluster,
+        control_plane,
+        template,
+        infrastructure,
+        secrets,
+        warnings,
+        left_out,
+        reports,
+        checks,
+        resource_sets=sets,
+        resources=resources,
     )
 
 
@@ -229,12 +246,13 @@ def _written(control_plane: Mapping[str, Any], left_out: Sequence[str]) -> Mappi
     return {**control_plane, "spec": {key: value for key, value in control_plane["spec"].items() if key != "replicas"}}
 
 
-def _duplicates(reading: _Reading) -> None:
+def _duplicates(reading: _Reading, index: Index) -> None:
     """Report two objects of one name, of managed kinds."""
-    known = {kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE_HEALTH_CHECK, kinds.SECRET, *reading.providers}
+    known = {*CORE, *reading.providers}
     seen: dict[tuple[str, str, str, str], Document] = {}
     for document in reading.documents:
-        if named_kind(document) not in known:
+        # Which ConfigMap is a set's is told by what names it; others may be there twice.
+        if named_kind(document) not in known and not index.is_resource(document):
             continue
         key = (kinds.group(document.api_version), document.kind, document.namespace, document.name)
         if document.kind == kinds.KUBEADM_CONTROL_PLANE:
@@ -349,22 +367,6 @@ def _endpoints(cluster: Mapping[str, Any], infrastructure: Mapping[str, Any], re
             rule,
             "Write it in one of the two only.",
         )
-
-
-def _secrets(document: Document, index: Index, reading: _Reading) -> Iterable[dict[str, Any]]:
-    for found in index.secrets(document):
-        secret, report = reading.take(found)
-        validate_cluster.validate_secret(secret, report)
-        yield secret
-
-
-def _health_checks(document: Document, index: Index, reading: _Reading) -> Iterable[dict[str, Any]]:
-    for found in index.health_checks(document):
-        checked, report = reading.take(found)
-        machine_health_check.default_health_check(checked)
-        validate.metadata_rules(checked["metadata"], "metadata", report)
-        machine_health_check.validate_health_check(checked, report)
-        yield checked
 
 
 def _others(cluster: Document, index: Index, reading: _Reading, unknown_documents: str) -> Others:

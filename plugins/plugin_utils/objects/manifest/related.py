@@ -15,12 +15,15 @@ from typing import Any
 
 from ...documents.read import Document
 from .. import kinds
+from ..resource_sets import cluster_resource_set
 
 # Groups of the kinds whose names other software uses as well.
 _GROUPS: Mapping[str, str] = {
     kinds.CLUSTER: kinds.GROUP_CLUSTER,
     kinds.MACHINE_HEALTH_CHECK: kinds.GROUP_CLUSTER,
+    kinds.CLUSTER_RESOURCE_SET: kinds.GROUP_ADDONS,
     kinds.SECRET: "",
+    kinds.CONFIG_MAP: "",
 }
 _MISSPELLED = 0.8
 _Key = tuple[str, str, str]
@@ -153,7 +156,8 @@ class Index:
     def related(self, cluster: Document) -> list[Document]:
         """Return the documents that a Cluster leads to.
 
-        They are control plane, machine template, infrastructure cluster, health checks, Secrets.
+        They are control plane, machine template, infrastructure cluster, health checks, Secrets, ClusterResourceSets and
+        what these name.
         """
         found: list[Document] = []
         control_plane = self._control_plane(cluster)
@@ -162,7 +166,8 @@ class Index:
         if control_plane is not None:
             candidates.append(self.provided(template_reference(control_plane), cluster.namespace))
         found += [candidate for candidate in candidates if candidate is not None]
-        return found + self.health_checks(cluster) + self.secrets(cluster)
+        beside = [*self.resource_sets(cluster), *self.resources(cluster)]
+        return list(dict.fromkeys([*found, *self.health_checks(cluster), *self.secrets(cluster), *beside]))
 
     def _control_plane(self, cluster: Document) -> Document | None:
         reference = control_plane_reference(cluster)
@@ -171,6 +176,23 @@ class Index:
     def health_checks(self, cluster: Document) -> list[Document]:
         """Return the MachineHealthChecks that name the Cluster."""
         return list(self._listed.get(("check", cluster.namespace, cluster.name), ()))
+
+    def resource_sets(self, cluster: Document) -> list[Document]:
+        """Return the ClusterResourceSets of its namespace that select the Cluster."""
+        listed = self.of_kind(kinds.CLUSTER_RESOURCE_SET, cluster.namespace)
+        return [each for each in listed if cluster_resource_set.selects(each.data, cluster.data)]
+
+    def resources(self, cluster: Document) -> list[Document]:
+        """Return the ConfigMaps and Secrets that these sets name."""
+        named = [key for each in self.resource_sets(cluster) for key in cluster_resource_set.references(each.data)]
+        found = (self.get(kind, cluster.namespace, name) for kind, name in dict.fromkeys(named))
+        return [each for each in found if each is not None]
+
+    def is_resource(self, document: Document) -> bool:
+        """Return whether a ClusterResourceSet of the document's namespace names it."""
+        listed = self.of_kind(kinds.CLUSTER_RESOURCE_SET, document.namespace)
+        key = (named_kind(document), document.name)
+        return any(key in cluster_resource_set.references(each.data) for each in listed)
 
     def secrets(self, cluster: Document) -> list[Document]:
         """Return the Secrets of a Cluster.

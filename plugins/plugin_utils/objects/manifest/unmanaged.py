@@ -24,13 +24,17 @@ from .related import Index, is_others, mapping, named_kind
 # What is done with documents that are not managed here: report them in one line, or refuse them.
 REPORT, REFUSE = "report", "refuse"
 CHOICES = (REPORT, REFUSE)
-# Secrets of this type are a ClusterResourceSet's, whatever file that is in.
-RESOURCE_SET_TYPE = "addons.cluster.x-k8s.io/resource-set"
 
 SHOWN_KINDS, SHOWN_NAMES, _SHOWN_LETTERS = 20, 10, 80
-_CORE = (kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE_HEALTH_CHECK, kinds.SECRET)
+CORE = (
+    kinds.CLUSTER,
+    kinds.KUBEADM_CONTROL_PLANE,
+    kinds.MACHINE_HEALTH_CHECK,
+    kinds.CLUSTER_RESOURCE_SET,
+    kinds.SECRET,
+)
 # Nothing refers to these, so that a mistyped kind shows nowhere else.
-_UNREFERENCED = (kinds.MACHINE_HEALTH_CHECK, kinds.SECRET)
+_UNREFERENCED = (kinds.MACHINE_HEALTH_CHECK, kinds.CLUSTER_RESOURCE_SET, kinds.SECRET)
 _LABEL = child("metadata.labels", kinds.LABEL_CLUSTER_NAME)
 _SHORT = 5
 
@@ -125,7 +129,7 @@ def _shown(text: str) -> str:
 
 
 def _refusal(document: Document, count: int, providers: Iterable[str]) -> Violation:
-    known = ", ".join(sorted({*_CORE, *providers}))
+    known = ", ".join(sorted({*CORE, *providers}))
     rule = f"{_shown(document.kind)} is not a kind that is managed here; known kinds: {known}"
     several = f"the {count} documents of this kind" if count > 1 else "it"
     fix = (
@@ -174,7 +178,7 @@ class _Sorter:
         kind = document.data.get("type")
         if self._strict or kind == kinds.SECRET_TYPE:
             return wrong
-        if kind == RESOURCE_SET_TYPE or document.name in self._used_names():
+        if kind == kinds.RESOURCE_SET_SECRET_TYPE or document.name in self._used_names():
             return None
         label = mapping(document.data, "metadata", "labels").get(kinds.LABEL_CLUSTER_NAME)
         # Another Cluster's are told where that one is read.
@@ -193,7 +197,7 @@ class _Sorter:
         if self._used is None:
             self._used = set()
             for document in self._index.documents:
-                if named_kind(document) not in _CORE:
+                if named_kind(document) not in CORE:
                     self._used.update(_texts({key: document.data[key] for key in document.data if key != "metadata"}))
         return self._used
 
@@ -245,4 +249,4 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
-__all__ = ["CHOICES", "REFUSE", "REPORT", "Others", "UnmanagedKind", "sort_out", "summary_line"]
+__all__ = ["CHOICES", "CORE", "REFUSE", "REPORT", "Others", "UnmanagedKind", "sort_out", "summary_line"]

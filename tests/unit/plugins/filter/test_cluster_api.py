@@ -84,7 +84,7 @@ def test_a_loss_can_be_kept() -> None:
         (None, "nothing, not an object"),
         ([1, "x"], "2 problems"),
         ({"kind": "Cluster"}, "no apiVersion"),
-        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, "not converted"),
+        ({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}}, "not converted"),
         ({"apiVersion": "cluster.x-k8s.io/v9", "kind": "Cluster", "metadata": {"name": "a"}}, "v1beta2"),
         (control_plane(replicas="three", typo=1), "2 problems"),
     ],

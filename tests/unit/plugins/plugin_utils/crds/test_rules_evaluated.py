@@ -19,12 +19,12 @@ from rule_cases import CASES, CHANGES, ETCD, ODD, SAME, SURGE
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, webhook_rules
 
 Object = dict[str, Any]
-(KIND,) = [kind for kind in definitions.KINDS if kind.name == "KubeadmControlPlane"]
+KINDS = {kind.name: kind for kind in definitions.KINDS}
 
 
-def refusals(spec: Object, before: Object | None = None) -> frozenset[str]:
+def refusals(spec: Object, before: Object | None = None, kind: str = "KubeadmControlPlane") -> frozenset[str]:
     """The messages of the rules that a spec breaks, or its change from the one that was there ``before``."""
-    (version,) = definitions.definition(KIND, webhook_rules.CEL_SINCE_MINOR)["spec"]["versions"]
+    (version,) = definitions.definition(KINDS[kind], webhook_rules.CEL_SINCE_MINOR)["spec"]["versions"]
     return frozenset(_refusals(version["schema"]["openAPIV3Schema"]["properties"]["spec"], spec, before))
 
 
@@ -68,3 +68,20 @@ def test_each_rule_has_its_cases() -> None:
         assert any(refused == {rule} for _spec, refused in CASES.values())
     for rule in (ETCD, SAME):
         assert any(refused == {rule} for _before, _spec, refused in CHANGES.values())
+
+
+ONE, OTHER = {"matchLabels": {"a": "1"}}, {"matchLabels": {"a": "2"}}
+
+
+@pytest.mark.parametrize(
+    ("before", "spec", "refused"),
+    [
+        ({"clusterSelector": ONE}, {"clusterSelector": ONE}, False),
+        ({"clusterSelector": ONE}, {"clusterSelector": OTHER}, True),
+        ({"clusterSelector": ONE, "strategy": "Reconcile"}, {"clusterSelector": ONE, "strategy": "Reconcile"}, False),
+        ({"clusterSelector": ONE, "strategy": "Reconcile"}, {"clusterSelector": ONE, "strategy": "ApplyOnce"}, True),
+    ],
+)
+def test_what_a_resource_set_keeps_for_good(before: Object, spec: Object, refused: bool) -> None:
+    """An API server gives the strategy its default before the rules are asked."""
+    assert bool(refusals(spec, before, "ClusterResourceSet")) is refused

@@ -26,11 +26,11 @@ def test_rules_over_several_fields_only_where_they_can_be_evaluated(minor: int, 
     assert ("x-kubernetes-validations" in spec_of("KubeadmControlPlane", minor)) is there
 
 
-def test_only_the_control_planes_spec_has_them() -> None:
+def test_only_two_specs_have_them() -> None:
     """A template has no replicas to judge."""
     for kind in KINDS:
         found = spec_of(kind, webhook_rules.CEL_SINCE_MINOR)
-        assert ("x-kubernetes-validations" in str(found)) is (kind == "KubeadmControlPlane")
+        assert ("x-kubernetes-validations" in str(found)) is (kind in ("KubeadmControlPlane", "ClusterResourceSet"))
 
 
 def test_every_field_that_a_rule_names_is_described() -> None:

@@ -39,6 +39,8 @@ RULES = (
         "replacement",
         "bootstrap",
         "left_behind",
+        "resource_sets",
+        "node_network",
     ),
     *("hooks", "one_machine", "retry", "scaling", "selection", "skew", "stray", "trouble", "second_witness"),
 )
@@ -56,6 +58,10 @@ CONDITIONS = {
 }
 # Reasons of conditions, gates of kubeadm, parts of texts, and the group under which remediation's checks fail.
 OTHERS = {
+    "Applied",
+    "NotApplied",
+    "WrongSecretType",
+    "InternalError",
     "DoesNotExist",
     "EtcdLearnerMode",
     "WaitingForRemediation",

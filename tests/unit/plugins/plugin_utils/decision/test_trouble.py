@@ -243,6 +243,16 @@ class TestNodesThatAreNotReady:
         assert step(healthy(3).node("m2", ready="False", age=119)) == ("wait", "NodeNotReady")
         assert step(healthy(3, replicas=5).node("m2", ready="False", age=119))[0] == "join"
 
+    def test_without_a_network_plugin_it_says_so_and_what_to_do(self) -> None:
+        builder = healthy(3).node("m2", ready="False", age=120)
+        builder.workload["nodes"][-1]["networkReady"] = False
+        decision = decide(builder.build())
+        assert [each["reason"] for each in decision["reasons"]] == ["UpToDate", "NoNetworkPlugin"]
+        assert "Node m2 is not Ready (no network plugin: KubeletNotReady)" in decision["reasons"][1]["message"]
+        waiting = healthy(3).node("m2", ready="False", age=119)
+        waiting.workload["nodes"][-1]["networkReady"] = False
+        assert "ClusterResourceSet" in decide(waiting.build())["blockedOn"][0]["fix"]
+
     def test_later_it_is_said_and_nothing_is_blocked(self) -> None:
         decision = decide(healthy(3).node("m2", ready="False", age=120).build())
         assert decision["action"] == "none"

@@ -258,4 +258,14 @@ def test_a_nodes_conditions_are_kept_with_their_times_and_without_their_messages
         {"type": "Ready", "status": "Unknown", "reason": "", "lastTransitionTime": "2026-01-31T12:00:00Z"},
         {"type": "DiskPressure", "status": "False", "reason": "Enough", "lastTransitionTime": None},
     ]
-    assert node["ready"] == "Unknown"
+    assert node["ready"] == "Unknown" and "networkReady" not in node
+
+
+def test_a_kubelet_without_a_network_plugin_is_told_from_others() -> None:
+    """Its reason is KubeletNotReady like any other one's; what the runtime lacks is in the message alone."""
+    said = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"
+    ready = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": said}
+    item = {"metadata": {"name": "a"}, "status": {"conditions": [ready]}}
+    [node] = parse({"api": {"answers": True}, "objects": {"nodes": [trim.node(item)]}}, "a")["nodes"]
+    assert (node["networkReady"], node["readyReason"]) == (False, "KubeletNotReady")
+    assert said not in json.dumps(node)

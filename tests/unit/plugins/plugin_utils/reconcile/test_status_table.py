@@ -123,6 +123,16 @@ def test_an_external_etcd() -> None:
     assert "etcd       not known: not asked" in table
 
 
+def test_nodes_without_a_network_plugin_are_named_with_the_way_out() -> None:
+    """For as long as their kubelets say so, whatever is next."""
+    builder = healthy(3, replicas=5).node("m2", ready="False")
+    assert "NO NETWORK PLUGIN" not in shown(builder)[1]
+    builder.workload["nodes"][-1]["networkReady"] = False
+    data, table = shown(builder)
+    assert data["withoutNetworkPlugin"] == ["m2"]
+    assert "network    NO NETWORK PLUGIN on m2: no pod can run there" in table and "ClusterResourceSet" in table
+
+
 def test_drift_is_shown_whatever_is_next() -> None:
     """Also while something else is to be done."""
     builder = healthy(3, replicas=5)

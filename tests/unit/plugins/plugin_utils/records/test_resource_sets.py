@@ -1,0 +1,203 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ClusterResourceSets in the store: from the manifest, what was applied, and where they end."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from pathlib import Path
+
+import pytest
+from hub_manifest import manifest, obj
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.graph import Graph, key_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import ClusterManifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CLUSTER,
+    SECRET,
+    ClusterObjects,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.resource_sets import stored_resource_sets
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+
+Object = dict[str, t.Any]
+TYPE = "addons.cluster.x-k8s.io/resource-set"
+ADDONS = "addons.cluster.x-k8s.io/v1beta2"
+LABELS = {"cni": "flannel"}
+NOW = "2026-01-31T12:00:00Z"
+KINDS = (stored_resource_sets.RESOURCE_SET, stored_resource_sets.CONFIG_MAP, SECRET)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    """An empty store."""
+    return FileStore(str(tmp_path / "store"))
+
+
+def resource_set(name: str = "cni", strategy: str = "ApplyOnce", resources: t.Sequence[str] = ("cni",)) -> Object:
+    """A set of ConfigMaps that selects the label cni."""
+    spec = {
+        "clusterSelector": {"matchLabels": dict(LABELS)},
+        "resources": [{"kind": "Secret" if each == "ccm" else "ConfigMap", "name": each} for each in resources],
+        "strategy": strategy,
+    }
+    return obj(ADDONS, "ClusterResourceSet", name, spec=spec)
+
+
+CONFIG_MAP = obj("v1", "ConfigMap", "cni", data={"a": "apiVersion: v1"})
+PRIVATE = obj("v1", "Secret", "ccm", type=TYPE, data={"a": "czNjcjN0"})
+
+
+def with_sets(*sets: Object, resources: t.Sequence[Object] = (CONFIG_MAP,)) -> ClusterManifest:
+    """The manifest of the cluster c, which has the label, and these sets."""
+    made = manifest()
+    made.cluster["metadata"]["labels"] = dict(LABELS)
+    return dataclasses.replace(made, resource_sets=tuple(sets), resources=tuple(resources))
+
+
+def cluster(store: FileStore) -> Object:
+    """The stored Cluster."""
+    found = store.get(CLUSTER, "default", "c")
+    assert found is not None
+    return found
+
+
+def names(store: FileStore) -> list[str]:
+    """The stored sets and what they may name."""
+    return sorted(
+        f"{each['kind']} {each['metadata']['name']}" for kind in KINDS for each in store.list(kind, "default")
+    )
+
+
+def tried(name: str, applied: bool, content: str = "sha256:x") -> Object:
+    """An entry of a binding."""
+    return {"kind": "ConfigMap", "name": name, "hash": content, "applied": applied, "lastAppliedTime": NOW}
+
+
+def test_sets_and_resources_are_stored_once(store: FileStore) -> None:
+    wanted = with_sets(resource_set(resources=("cni", "ccm")), resources=(CONFIG_MAP, PRIVATE))
+    assert "create ClusterResourceSet default/cni" in stored_cluster.apply_manifest(store, wanted)
+    assert names(store) == ["ClusterResourceSet cni", "ConfigMap cni", "Secret ccm"]
+    assert stored_cluster.apply_manifest(store, wanted) == []
+
+
+def test_what_a_snapshot_has_of_them(store: FileStore) -> None:
+    """Hashes, and never a value."""
+    stored_cluster.apply_manifest(
+        store, with_sets(resource_set(resources=("cni", "ccm", "gone")), resources=(CONFIG_MAP, PRIVATE))
+    )
+    [facts] = stored_resource_sets.facts(store, cluster(store))
+    assert (facts["name"], facts["strategy"], facts["paused"], facts["message"]) == ("cni", "ApplyOnce", False, "")
+    assert [(each["kind"], each["state"], each["applied"]) for each in facts["resources"]] == [
+        ("ConfigMap", "present", False),
+        ("Secret", "present", False),
+        ("ConfigMap", "missing", False),
+    ]
+    assert "s3cr3t" not in str(facts) and "czNjcjN0" not in str(facts)
+    store.modify(CLUSTER, "default", "c", lambda stored: stored["metadata"].update(labels={"cni": "other"}))
+    assert stored_resource_sets.facts(store, cluster(store)) == []
+
+
+def test_a_binding_says_what_was_tried(store: FileStore) -> None:
+    """Upstream's object: of the cluster's name, each set once, each resource once, owned by its sets."""
+    stored_cluster.apply_manifest(store, with_sets(resource_set(), resource_set("b", resources=("x",))))
+    sets = stored_resource_sets.of_cluster(store, cluster(store))
+    for each, entry in ((sets[0], tried("x", True)), (sets[1], tried("cni", False)), (sets[1], tried("cni", True))):
+        stored_resource_sets.record(store, cluster(store), each, [entry])
+    binding = store.get(stored_resource_sets.BINDING, "default", "c")
+    assert binding is not None and binding["spec"] == {
+        "clusterName": "c",
+        "bindings": [
+            {"clusterResourceSetName": "b", "resources": [tried("x", True)]},
+            {"clusterResourceSetName": "cni", "resources": [tried("cni", True)]},
+        ],
+    }
+    assert sorted(each["name"] for each in binding["metadata"]["ownerReferences"]) == ["b", "cni"]
+    facts = stored_resource_sets.facts(store, cluster(store))[1]["resources"][0]
+    assert (facts["applied"], facts["appliedHash"], facts["lastAppliedTime"]) == (True, "sha256:x", NOW)
+
+
+def test_conditions_of_both_contracts(store: FileStore) -> None:
+    stored_cluster.apply_manifest(store, with_sets(resource_set()))
+    refused = {"type": "ResourcesApplied", "status": "False", "reason": "NotApplied", "message": "Pod p: no"}
+    stored_resource_sets.write_status(store, cluster(store), {"cni": refused}, NOW)
+    [found] = stored_resource_sets.of_cluster(store, cluster(store))
+    [condition], [older] = found["status"]["conditions"], found["status"]["deprecated"]["v1beta1"]["conditions"]
+    assert (condition["reason"], condition["message"]) == ("NotApplied", "Cluster default/c: Pod p: no")
+    assert (older["reason"], older["severity"]) == ("ApplyFailed", "Warning")
+    assert stored_resource_sets.facts(store, cluster(store))[0]["message"] == "Pod p: no"
+    done = {"type": "ResourcesApplied", "status": "True", "reason": "Applied", "message": ""}
+    stored_resource_sets.write_status(store, cluster(store), {"cni": done}, NOW)
+    [found] = stored_resource_sets.of_cluster(store, cluster(store))
+    assert found["status"]["conditions"][0]["status"] == "True"
+    assert "reason" not in found["status"]["deprecated"]["v1beta1"]["conditions"][0]
+
+
+@pytest.mark.parametrize("field", ["strategy", "clusterSelector"])
+def test_what_a_set_keeps_for_good(store: FileStore, field: str) -> None:
+    stored_cluster.apply_manifest(store, with_sets(resource_set()))
+    other = resource_set(strategy="Reconcile" if field == "strategy" else "ApplyOnce")
+    if field == "clusterSelector":
+        other["spec"]["clusterSelector"] = {"matchExpressions": [{"key": "cni", "operator": "Exists"}]}
+    with pytest.raises(ManifestError, match=rf"spec\.{field}.*can't be changed"):
+        stored_cluster.apply_manifest(store, with_sets(other))
+
+
+def test_a_set_that_left_the_manifest_goes_with_what_only_it_named(store: FileStore) -> None:
+    """What a person put there stays."""
+    mine = obj("v1", "ConfigMap", "mine", data={"a": "b"})
+    store.create(mine)
+    both = (resource_set(), resource_set("b", resources=("cni", "ccm", "mine")))
+    stored_cluster.apply_manifest(store, with_sets(*both, resources=(CONFIG_MAP, PRIVATE)))
+    for each in stored_resource_sets.of_cluster(store, cluster(store)):
+        stored_resource_sets.record(store, cluster(store), each, [tried("cni", True)])
+    changes = stored_cluster.apply_manifest(store, with_sets(resource_set()))
+    assert changes == ["delete ClusterResourceSet default/b", "delete Secret default/ccm"]
+    assert names(store) == ["ClusterResourceSet cni", "ConfigMap cni", "ConfigMap mine"]
+    binding = store.get(stored_resource_sets.BINDING, "default", "c") or {}
+    assert [each["clusterResourceSetName"] for each in binding["spec"]["bindings"]] == ["cni"]
+
+
+@pytest.mark.parametrize(("shared", "given"), [(False, True), (True, True), (False, False)])
+def test_a_deleted_cluster_takes_its_binding_and_what_its_manifest_gave_for_it_alone(
+    store: FileStore, shared: bool, given: bool
+) -> None:
+    wanted = with_sets(resource_set())
+    if not given:
+        store.create(resource_set())
+        store.create(dict(CONFIG_MAP))
+        wanted = with_sets(resources=())
+    stored_cluster.apply_manifest(store, wanted)
+    if shared:
+        other = obj("cluster.x-k8s.io/v1beta2", "Cluster", "d", spec={})
+        other["metadata"]["labels"] = dict(LABELS)
+        store.create(other)
+    [found] = stored_resource_sets.of_cluster(store, cluster(store))
+    stored_resource_sets.record(store, cluster(store), found, [tried("cni", True)])
+    objects = ClusterObjects.read(store, "default", "c")
+    assert objects is not None
+    stored_cluster.delete_records(objects)
+    assert store.get(stored_resource_sets.BINDING, "default", "c") is None
+    assert bool(names(store)) is (shared or not given)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_move_carries_them_and_takes_its_own_away(store: FileStore, shared: bool) -> None:
+    stored_cluster.apply_manifest(
+        store, with_sets(resource_set(resources=("cni", "ccm")), resources=(CONFIG_MAP, PRIVATE))
+    )
+    if shared:
+        other = obj("cluster.x-k8s.io/v1beta2", "Cluster", "d", spec={})
+        other["metadata"]["labels"] = dict(LABELS)
+        store.create(other)
+    [found] = stored_resource_sets.of_cluster(store, cluster(store))
+    stored_resource_sets.record(store, cluster(store), found, [tried("cni", True)])
+    graph = Graph(store, "default", "c")
+    moved = {key_of(each) for each in graph.objects}
+    expected = {*((kind, "cni") for kind in KINDS[:2]), (SECRET, "ccm")}
+    assert expected <= moved and (stored_resource_sets.BINDING, "c") in graph.own
+    assert bool(expected & graph.own) is not shared
