@@ -50,6 +50,11 @@ class ActionModule(ControlPlaneAction):
         wish = installation.Wish(installation.kinds_for(wished["providers"]), wished["namespaces"], wished["runners"])
         try:
             changes = installation.plan(api, wish)
+            for each in installation.namesakes(api, wish):
+                self.display.warning(
+                    f"{each} defines a kind of a registered provider's name and is left out of the runner's Role: it has no label of Cluster API's "
+                    "contract, such as cluster.x-k8s.io/v1beta2. Where it is the provider's, label it and run this again (docs/provider_contract.md)."
+                )
             if not self.check_mode:
                 installation.carry_out(api, changes, lambda line: self.progress(api.host, line))
         except Refused as refused:

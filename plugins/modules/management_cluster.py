@@ -54,6 +54,9 @@ options:
       - For C(AcmeMachineTemplate) the kinds C(AcmeCluster), C(AcmeMachine) and C(AcmeMachineTemplate) are defined.
       - A provider that has brought definitions of its own of one of them, in whatever group and versions, keeps these, and none is made. The Role then has its
         kinds as they are defined there. Install the provider's definitions first, and run this again when it brings more.
+      - In another group than C(infrastructure.cluster.x-k8s.io) a definition is taken for the provider's where it has a label of Cluster API's contract.
+        There is a warning about others of the same kind.
+      - Kinds that were made before stay in the Role, also of a provider that is not named any more.
     type: dict
     default: {}
 extends_documentation_fragment:

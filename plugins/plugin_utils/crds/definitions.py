@@ -268,12 +268,14 @@ def version_of(kind: str) -> str:
     return kinds.api_version(kind).rpartition("/")[2]
 
 
-def is_known(kind: str) -> bool:
-    """Return whether a stored kind is no other provider's.
+def is_own(kind_ref: tuple[str, str]) -> bool:
+    """Return whether a stored kind (apiGroup, kind) is no other provider's.
 
-    It is this collection's, Cluster API's or the API server's own; any other one is an infrastructure provider's.
+    It is this collection's, Cluster API's or the API server's own, in the group that it has here. Any other one is an infrastructure
+    provider's, also where its name is one of these.
     """
-    return kind in _KNOWN or kind in operator.KINDS
+    group, kind = kind_ref
+    return kind in _KNOWN and group == group_of(kind)
 
 
 def keeps_null(kind: str) -> bool:

@@ -13,11 +13,12 @@ from __future__ import annotations
 import copy
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ..crds import crd_names, definitions
+from ..objects import kinds
 from ..store import base
 from ..store.kubernetes.requests import FIELD_MANAGER, KubernetesApi
 from . import recognition, roles
@@ -34,6 +35,8 @@ _WRITTEN = {"fieldManager": FIELD_MANAGER}
 _COUNTED = ("resourceVersion", "generation", "managedFields")
 # What an object is made of that this collection says something about; the rest is the API server's, or somebody else's.
 _PARTS = ("spec", "rules", "roleRef", "subjects")
+# Kinds that no provider of the user's brings.
+_OWN = {kind.name for kind in definitions.KINDS}
 
 
 class NotServed(base.StoreError):
@@ -81,14 +84,15 @@ def kinds_for(providers: Mapping[str, Any]) -> list[definitions.Kind]:
 def plan(api: KubernetesApi, wish: Wish) -> list[Change]:
     """Return the changes to make, in order; empty where nothing is missing.
 
-    Of a provider that has brought definitions of its own, in whatever group, none is made; the runner's Role has its kinds.
+    Of a provider that has brought definitions of its own, in whatever group, none is made; the runner's Role has its kinds. What was made
+    before stays defined and in the Role, also of a provider that is registered no more: objects of it may be there.
 
     Raises ManagedElsewhere or OtherDefinitions where the definitions there are not ours to write, and the API's own errors.
     """
     minor = server_minor(api)
-    foreign = _foreign_kinds(api, wish.kinds)
-    brought = {_prefix(each.kind) for each in foreign}
-    found = [kind for kind in wish.kinds if definitions.is_known(kind.name) or _prefix(kind.name) not in brought]
+    defined = _defined(api)
+    foreign = _foreign_kinds(defined, wish.kinds)
+    found = _kinds_to_define(defined, wish.kinds, {_prefix(each.kind) for each in foreign})
     wanted = [definitions.definition(kind, minor) for kind in found]
     stored = {name(each): _read(api, _path(each)) for each in wanted}
     recognition.refuse_cluster_api(api)
@@ -109,19 +113,59 @@ def _prefix(kind: str) -> str:
     return re.sub(r"(Cluster|MachineTemplate|Machine)$", "", kind)
 
 
-def _foreign_kinds(api: KubernetesApi, wanted: Sequence[definitions.Kind]) -> list[roles.ForeignKind]:
+def namesakes(api: KubernetesApi, wish: Wish) -> list[str]:
+    """Return the names of definitions that share a registered kind's name only.
+
+    They are of another group and lack the labels of Cluster API's contract: other software's, or of a provider that has to label them.
+    """
+    names = {kind.name for kind in wish.kinds if kind.name not in _OWN}
+    found = [each for each in _defined(api) if _kind(each) in names and not recognition.is_ours(each)]
+    return sorted(name(each) for each in found if not recognition.is_providers(each))
+
+
+def _defined(api: KubernetesApi) -> list[Object]:
+    return list(api.send("get", DEFINITIONS).document.get("items") or [])
+
+
+def _kind(definition: Object) -> str:
+    return str(definition["spec"]["names"]["kind"])
+
+
+def _group(definition: Object) -> str:
+    return str(definition["spec"]["group"])
+
+
+def _foreign_kinds(defined: Sequence[Object], wanted: Sequence[definitions.Kind]) -> list[roles.ForeignKind]:
     """Return the kinds that registered providers have brought themselves."""
-    names = {kind.name for kind in wanted if not definitions.is_known(kind.name)}
-    if not names:
-        return []
+    names = {kind.name for kind in wanted if kind.name not in _OWN}
     found = set()
-    for each in api.send("get", DEFINITIONS).document.get("items") or []:
-        spec = each["spec"]
-        kind, versions = str(spec["names"]["kind"]), spec.get("versions") or []
-        if kind in names and not recognition.is_ours(each):
-            status = any("status" in (version.get("subresources") or {}) for version in versions)
-            found.add(roles.ForeignKind(str(spec["group"]), kind, str(spec["names"]["plural"]), status))
+    for each in defined:
+        if _kind(each) in names and recognition.is_providers(each):
+            status = any(
+                "status" in (version.get("subresources") or {}) for version in each["spec"].get("versions") or []
+            )
+            found.add(roles.ForeignKind(_group(each), _kind(each), str(each["spec"]["names"]["plural"]), status))
     return sorted(found)
+
+
+def _kinds_to_define(
+    defined: Sequence[Object], wanted: Sequence[definitions.Kind], brought: Collection[str]
+) -> list[definitions.Kind]:
+    """Return the kinds that this collection defines or has defined.
+
+    What is wanted, and what it made for providers before. ``brought``: the providers that have definitions of their own.
+    """
+    made = {
+        _kind(each)
+        for each in defined
+        if _group(each) == kinds.GROUP_INFRASTRUCTURE and not recognition.is_providers(each)
+    }
+    former = made - _OWN - {kind.name for kind in wanted}
+    prefixes = sorted({_prefix(each) for each in former})
+    return [
+        *(kind for kind in wanted if kind.name in (_OWN | made) or _prefix(kind.name) not in brought),
+        *(kind for each in prefixes for kind in definitions.infrastructure_kinds(each) if kind.name in former),
+    ]
 
 
 def carry_out(api: KubernetesApi, changes: Sequence[Change], told: Callable[[str], None]) -> None:

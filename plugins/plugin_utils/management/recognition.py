@@ -19,7 +19,7 @@ from typing import Any, Optional
 from ..crds import definitions
 from ..objects import kinds
 from ..store.base import StoreError
-from ..store.kubernetes.requests import KubernetesApi
+from ..store.kubernetes.requests import FIELD_MANAGER, KubernetesApi
 
 Object = dict[str, Any]
 
@@ -48,6 +48,26 @@ def is_ours(definition: Mapping[str, Any]) -> bool:
     conversion = ((definition.get("spec") or {}).get("conversion") or {}).get("strategy", "None")
     # Whoever merges theirs into ours (kubectl apply) leaves our label on it; a webhook is never ours.
     return labels.get(definitions.MANAGED_BY) == definitions.MANAGER and conversion == "None"
+
+
+def is_providers(definition: Mapping[str, Any]) -> bool:
+    """Return whether a registered kind's definition is the provider's own.
+
+    In Cluster API's group for infrastructure: it is not ours, or another manager's versions have replaced ours. In any other group it has a
+    label of Cluster API's contract: other software may have kinds of the same name.
+    """
+    if definition["spec"]["group"] == kinds.GROUP_INFRASTRUCTURE:
+        return not is_ours(definition) or _is_replaced(definition)
+    return is_cluster_apis(definition)
+
+
+def _is_replaced(definition: Mapping[str, Any]) -> bool:
+    # Whoever merges theirs into ours leaves our label. Which manager has set the versions an API server knows.
+    entries = (definition.get("metadata") or {}).get("managedFields") or []
+    managers = [
+        each.get("manager") for each in entries if "f:versions" in ((each.get("fieldsV1") or {}).get("f:spec") or {})
+    ]
+    return bool(managers) and FIELD_MANAGER not in managers
 
 
 def is_cluster_apis(definition: Mapping[str, Any]) -> bool:

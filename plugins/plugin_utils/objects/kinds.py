@@ -124,6 +124,8 @@ CONSENTS = (
 )
 # Written by this collection on a Cluster, as JSON: which KubeadmControlPlane of it was deleted while the Cluster stays.
 ANNOTATION_DELETED_CONTROL_PLANE = ANNOTATION_PREFIX + "deleted-control-plane"
+# Likewise: in which API versions the manifest has kinds of other providers (infrastructure_versions.py).
+ANNOTATION_INFRASTRUCTURE_VERSIONS = ANNOTATION_PREFIX + "infrastructure-versions"
 
 SECRET_TYPE = "cluster.x-k8s.io/secret"
 # The only type of a Secret whose documents a ClusterResourceSet applies.

@@ -30,11 +30,13 @@ from ..records.cluster_objects import (
     Object,
     follow_infrastructure,
     followed_status,
+    kind_of,
     machine_kind_of_template,
 )
 from ..records.machine_objects import infrastructure_api_version, machine_metadata, machine_object
 from ..records.propagation import give_new
 from ..store import opening
+from ..store.base import kind_ref_of
 
 
 def restore(objects: ClusterObjects) -> list[str]:
@@ -181,7 +183,7 @@ def _infrastructure(objects: ClusterObjects, name: str) -> str:
     reference = (machine.get("spec") or {}).get("infrastructureRef") or {"apiGroup": group, "kind": kind}
     template = (objects.machine_template or {}).get("spec", {}).get("template", {}).get("spec") or {}
     # A template that makes another kind now says nothing of this machine.
-    spec = copy.deepcopy(template) if reference["kind"] == kind else {}
+    spec = copy.deepcopy(template) if kind_of(reference) == (group, kind) else {}
     if (machine.get("spec") or {}).get("providerID"):
         spec["providerID"] = machine["spec"]["providerID"]
     known = machine.get("status") or {}
@@ -217,7 +219,8 @@ def _machine(objects: ClusterObjects, name: str) -> Object:
     noted = infrastructure["metadata"].get("annotations") or {}
     made = machine_object(objects, control_plane, name, noted.get(kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN, ""))
     made["spec"]["version"] = noted.get(kinds.ANNOTATION_PREPARED_VERSION) or made["spec"]["version"]
-    made["spec"]["infrastructureRef"].update(kind=infrastructure["kind"], name=name)
+    group, kind = kind_ref_of(infrastructure)
+    made["spec"]["infrastructureRef"].update(apiGroup=group, kind=kind, name=name)
     if (infrastructure.get("spec") or {}).get("providerID"):
         made["spec"]["providerID"] = infrastructure["spec"]["providerID"]
     annotations = made["metadata"]["annotations"]

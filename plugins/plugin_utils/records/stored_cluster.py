@@ -16,7 +16,7 @@ from ...module_utils.common.values import now_rfc3339
 from ...module_utils.common.violations import ManifestError, Violation
 from ..decision.removal import deleted_control_plane
 from ..kubeadm import coredns_releases
-from ..objects import defaults, kinds
+from ..objects import defaults, infrastructure_versions, kinds
 from ..objects.equivalence import keep_equivalent, settle
 from ..objects.manifest.reader import ClusterManifest
 from ..objects.user_annotations import FROM_MANIFEST, OWNED_BY_THE_MANIFEST
@@ -61,9 +61,8 @@ def apply_manifest(
     ManifestError with every violation, and has then written nothing, where the manifest changes what can't be changed
     (docs/reference/cluster_api.md, "Admission rules"). `warn` is given each warning about the changes, a sentence, before they are written.
     """
-    for provided in (manifest.infrastructure_cluster, manifest.machine_template):
-        if provided is not None:
-            store.prefer(provided)
+    for wanted in infrastructure_versions.wanted(manifest):
+        store.prefer(wanted)
     manifest = with_rebuilt_spec(store, manifest)
     manifest = _with_stored_values(store, manifest)
     of_secrets = checked_secrets(store, manifest)
@@ -110,8 +109,10 @@ def apply_manifest(
 def _label(obj: Object, manifest: ClusterManifest) -> Object:
     """Set the cluster name label on the cluster's own objects, in place.
 
-    Controllers find the objects by it; Cluster API's core does the same.
+    Controllers find the objects by it; Cluster API's core does the same. The Cluster notes its infrastructure's versions.
     """
+    if kind_ref_of(obj) == CLUSTER:
+        infrastructure_versions.note(obj, manifest)
     if obj["kind"] in (manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"]):
         labels = obj["metadata"].get("labels") or {}
         obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: str(manifest.cluster["metadata"]["name"])}
@@ -290,10 +291,8 @@ def delete_marked(objects: ClusterObjects) -> list[str]:
     """Delete the objects marked for deletion once their machines are gone.
 
     All objects where the Cluster is marked, else the KubeadmControlPlane alone.
-
     `kubectl delete kcp` marks no Cluster: that stays, and its infrastructure, of which only their objects know
-    (docs/reference/cluster_api.md, "Deletion"). So do
-    the keys, without which no backup of etcd could be restored any more.
+    (docs/reference/cluster_api.md, "Deletion"). So do the keys, without which no backup of etcd could be restored any more.
     """
     if objects.cluster["metadata"].get("deletionTimestamp"):
         return delete_records(objects)
@@ -312,8 +311,7 @@ def _record_deletion(objects: ClusterObjects, control_plane: Object) -> list[str
 
     Otherwise the next run finds an initialized Cluster without a control plane and takes that for a loss.
 
-    One that was never initialized itself leaves the note on the one before it as it is; and where machines of another one are there, nothing
-    was lost with it.
+    One that was never initialized itself leaves the earlier note unchanged. Where another one's machines are there, nothing was lost.
     """
     if objects.others:
         return []
@@ -366,7 +364,7 @@ def delete_records(objects: ClusterObjects) -> list[str]:
 def _owned(objects: ClusterObjects, secret: Object) -> bool:
     """Return whether a Secret is this cluster's own.
 
-    The Cluster or a KubeadmControlPlane owns it, or only an Action's rotation of authorities can have made it.
+    A Cluster or KubeadmControlPlane owns it, or only an Action's rotation of authorities can have made it.
     """
     if secret["metadata"]["name"] == kinds.secret_name(objects.name, kinds.PURPOSE_AUTHORITY_ROTATION):
         return True

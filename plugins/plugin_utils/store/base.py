@@ -87,7 +87,7 @@ class Store(abc.ABC):
             self._fence()
 
     def prefer(self, obj: Object) -> None:
-        """Use an object's API version for all of its kind."""
+        """Use an object's API version for its kind, or refuse it."""
         return
 
     def journal_directory(self) -> str | None:

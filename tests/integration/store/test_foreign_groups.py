@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 import yaml
 from api_server import ApiServer
+from etcd_cluster import until
 from management import kubeconfig_of
 from management_workspace import DEFINITIONS
 from stored_manifest import Documents, example
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import crd_names, definitions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.copied_objects import Copies
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.graph import Graph
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_desired_state
@@ -28,25 +30,37 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.mach
     machine_object,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store, StoreError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
+    ApiUnavailable,
+    KubernetesApi,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 GROUP, VERSION = "infra.zenith.example", "v1alpha5"
+OLDER = {
+    "ZenithCluster": ("v1alpha4", "v1alpha3", "v1alpha2"),
+    "ZenithMachine": ("v1alpha4",),
+    "ZenithMachineTemplate": ("v1alpha4", "v1alpha2"),
+}
 PROVIDERS = {"ZenithCluster": "zenith.cloud.machine", "ZenithMachineTemplate": "zenith.cloud.machine"}
 NAMES, MACHINE = ("default", "my-cluster"), "my-control-plane-a"
 
 
 @pytest.fixture(scope="module")
 def zenith(server: ApiServer) -> t.Iterator[None]:
-    """The definitions that such a provider brings, of two versions; the older one is not the preferred one."""
+    """The definitions that such a provider brings. v1alpha5 is the preferred version; not all kinds have those before v1alpha4."""
     names = []
     for kind in definitions.infrastructure_kinds("Zenith"):
         made = definitions.definition(kind)
         names.append(crd_names.crd_name(GROUP, kind.name))
-        made["metadata"] = {"name": names[-1]}
+        made["metadata"] = {"name": names[-1], "labels": {"cluster.x-k8s.io/v1beta2": VERSION}}
         [served] = made["spec"]["versions"]
-        older = {**copy.deepcopy(served), "name": "v1alpha4", "storage": False}
-        made["spec"].update(group=GROUP, versions=[{**served, "name": VERSION}, older])
+        versions = [{**served, "name": VERSION}]
+        versions += [{**copy.deepcopy(served), "name": each, "storage": False} for each in OLDER[kind.name]]
+        # A definition may have a status without the subresource.
+        versions[1].pop("subresources", None)
+        made["spec"].update(group=GROUP, versions=versions)
         server.create(DEFINITIONS, made)
     for kind in definitions.infrastructure_kinds("Zenith"):
         server.until_served(f"/apis/{GROUP}/{VERSION}/namespaces/default/{crd_names.plural(kind.name)}")
@@ -91,32 +105,117 @@ def provisioned(stored: dict[str, t.Any]) -> None:
     stored["status"] = {"initialization": {"provisioned": True}}
 
 
-@pytest.mark.usefixtures("zenith")
-def test_a_served_version_that_is_not_preferred(kubernetes_store: KubernetesStore, tmp_path: Path) -> None:
-    """The manifest's version is used, by a new store too; who has no manifest reads the preferred one."""
-    for kind in ("ZenithCluster", "ZenithMachineTemplate"):
+@pytest.fixture
+def none_yet(kubernetes_store: KubernetesStore, zenith: None) -> KubernetesStore:
+    """A store in the API without an object of the provider's."""
+    for kind in OLDER:
         for where, name in kubernetes_store.names((GROUP, kind)):
             kubernetes_store.delete((GROUP, kind), where, name)
-    assert f"create ZenithCluster {NAMES[0]}/my-nspawncluster" in applied(kubernetes_store, tmp_path, "v1alpha4")
-    again = KubernetesStore(kubernetes_store.api)
-    assert applied(again, tmp_path, "v1alpha4") == []
-    reference = ((GROUP, "ZenithCluster"), "default", "my-nspawncluster")
-    found = [each.get(*reference) for each in (again, KubernetesStore(kubernetes_store.api))]
-    assert [each and each["apiVersion"] for each in found] == [f"{GROUP}/v1alpha4", f"{GROUP}/{VERSION}"]
+    return kubernetes_store
 
 
-@pytest.mark.usefixtures("zenith")
-def test_a_version_that_is_not_served(kubernetes_store: KubernetesStore, tmp_path: Path) -> None:
-    """What its fields mean only its provider knows: the served versions are said, and nothing is stored."""
-    before = kubernetes_store.list((GROUP, "ZenithCluster"))
-    with pytest.raises(StoreError, match=f"is of the version v1alpha3.*serves this kind as {VERSION}, v1alpha4"):
-        applied(kubernetes_store, tmp_path, "v1alpha3")
-    assert kubernetes_store.list((GROUP, "ZenithCluster")) == before
+def test_a_served_version_that_is_not_preferred(none_yet: KubernetesStore, tmp_path: Path) -> None:
+    """The manifest's version is used by all tasks of a run, for the machines too; only who never had one reads the preferred one."""
+    api = none_yet.api
+    assert f"create ZenithCluster {NAMES[0]}/my-nspawncluster" in applied(none_yet, tmp_path, "v1alpha4")
+    assert applied(KubernetesStore(api), tmp_path, "v1alpha4") == []
+    later = ClusterObjects.read(KubernetesStore(api), *NAMES)
+    assert later is not None and later.infrastructure_cluster is not None and later.machine_template is not None
+    made = create_infrastructure_machine(later, MACHINE, "")
+    seen = (later.infrastructure_cluster, later.machine_template, made)
+    assert [each["apiVersion"] for each in seen] == 3 * [f"{GROUP}/v1alpha4"]
+    graph = Graph(KubernetesStore(api), *NAMES)
+    assert {each["apiVersion"] for each in graph.objects if each["kind"] in OLDER} == {f"{GROUP}/v1alpha4"}
+    found = KubernetesStore(api).get((GROUP, "ZenithMachine"), "default", MACHINE)
+    assert found is not None and found["apiVersion"] == f"{GROUP}/{VERSION}"
+
+
+def test_a_manifest_of_another_version_than_before(none_yet: KubernetesStore, tmp_path: Path) -> None:
+    """What is stored is converted and compared; only the Cluster's note of the version changes."""
+    applied(none_yet, tmp_path, "v1alpha4")
+    [changed] = applied(KubernetesStore(none_yet.api), tmp_path)
+    assert changed.startswith(f"change Cluster {NAMES[0]}/{NAMES[1]}: metadata.annotations")
+    later = ClusterObjects.read(KubernetesStore(none_yet.api), *NAMES)
+    assert later is not None and (later.machine_template or {})["apiVersion"] == f"{GROUP}/{VERSION}"
+
+
+def test_a_move_keeps_the_version(none_yet: KubernetesStore, tmp_path: Path) -> None:
+    """From files, which have each object in its own version; a second time nothing is changed."""
+    files = FileStore(str(tmp_path / "store"))
+    applied(files, tmp_path, "v1alpha4")
+    graph = Graph(files, *NAMES)
+    for changes in (len(graph.objects), 0):
+        store = KubernetesStore(none_yet.api)
+        copies = Copies(store, NAMES[0], "the API")
+        assert len(copies.bring(graph)) == changes
+        copies.verify(graph)
+    there = Graph(KubernetesStore(none_yet.api), *NAMES).objects
+    assert {each["apiVersion"] for each in there if each["kind"] in OLDER} == {f"{GROUP}/v1alpha4"}
+
+
+def test_a_version_that_does_not_answer(none_yet: KubernetesStore, tmp_path: Path) -> None:
+    """An aggregated API without its server: kinds that other versions have are read and written all the same."""
+    path, broken = "/apis/apiregistration.k8s.io/v1/apiservices", f"v1beta1.{GROUP}"
+    spec = {"group": GROUP, "version": "v1beta1", "groupPriorityMinimum": 1000, "versionPriority": 100}
+    service = {"namespace": "default", "name": "none"}
+    made = {"metadata": {"name": broken}, "spec": {**spec, "insecureSkipTLSVerify": True, "service": service}}
+    send = none_yet.api.send
+    send("create", path, {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", **made})
+    try:
+        until(
+            "the version is aggregated",
+            lambda: (
+                send("get", f"/apis/{GROUP}/v1beta1", accepted=(404, 503)).status == 503
+                and send("get", f"/apis/{GROUP}").document["preferredVersion"]["version"] == "v1beta1"
+            ),
+        )
+        assert applied(none_yet, tmp_path)
+        with pytest.raises(ApiUnavailable, match=f"{GROUP}/v1beta1"):
+            applied(KubernetesStore(none_yet.api), tmp_path, "v1beta1")
+    finally:
+        send("delete", f"{path}/{broken}", {})
+
+
+def test_a_status_without_a_subresource(none_yet: KubernetesStore) -> None:
+    """It is written with the rest; in a version that has the subresource, apart."""
+    machine = (GROUP, "ZenithMachine")
+    for version in ("v1alpha4", VERSION):
+        store = KubernetesStore(none_yet.api)
+        what = {"apiVersion": f"{GROUP}/{version}", "kind": machine[1], "spec": {}, "status": {"machineID": version}}
+        store.create({**what, "metadata": {"name": version, "namespace": "default"}})
+        stored = store.modify(machine, "default", version, provisioned)
+        assert stored["status"] == {"initialization": {"provisioned": True}}
+        assert KubernetesStore(none_yet.api).get(machine, "default", version) == {
+            **stored,
+            "apiVersion": f"{GROUP}/{VERSION}",
+        }
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        (
+            "v1alpha1",
+            f"ZenithCluster default/my-nspawncluster is of the version v1alpha1 .* {VERSION}, v1alpha4, v1alpha3, v1alpha2",
+        ),
+        (
+            "v1alpha3",
+            f"ZenithMachineTemplate default/my-.* of the version v1alpha3 .* as {VERSION}, v1alpha4, v1alpha2,",
+        ),
+        ("v1alpha2", f"ZenithMachine is of the version v1alpha2 .* this kind as {VERSION}, v1alpha4,"),
+    ],
+)
+def test_a_version_that_is_not_served(none_yet: KubernetesStore, tmp_path: Path, version: str, said: str) -> None:
+    """Of the infrastructure cluster, the template or the machines: the served versions are named, and nothing at all is stored."""
+    with pytest.raises(StoreError, match=f"{said}.*Nothing was written. Write apiVersion {GROUP}/{VERSION}"):
+        applied(none_yet, tmp_path, version)
+    assert not any(none_yet.list((GROUP, kind)) for kind in OLDER)
+    assert none_yet.get(("cluster.x-k8s.io", "Cluster"), *NAMES) is None
 
 
 @pytest.mark.usefixtures("zenith")
 def test_the_runners_role_has_a_providers_own_kinds(server: ApiServer) -> None:
-    """Without definitions beside the provider's; once, and then nothing is missing."""
+    """Without definitions beside the provider's, nor rights for other software's kinds; once, and then nothing is missing."""
     api = KubernetesApi({"kubeconfig": server.kubeconfig})
     wish = installation.Wish(installation.kinds_for(PROVIDERS), ["foreign"], [{"kind": "User", "name": "zenith"}])
     changes = installation.plan(api, wish)
@@ -135,5 +234,7 @@ def test_the_runners_role_has_a_providers_own_kinds(server: ApiServer) -> None:
 
 
 def test_a_provider_that_is_not_installed(kubernetes_store: KubernetesStore, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"infra\.absent\.example"):
+    with pytest.raises(
+        StoreError, match=r"no kind ZenithCluster in the group infra\.absent\.example.*Install the provider's"
+    ):
         applied(kubernetes_store, tmp_path, group="infra.absent.example")

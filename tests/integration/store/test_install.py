@@ -39,6 +39,7 @@ WISH = installation.Wish(
 )
 # As good for what is about one definition, and quicker.
 FEW = installation.Wish(definitions.KINDS[:3], ["default"])
+CLUSTER = ("cluster.x-k8s.io", "Cluster")
 CLUSTERS = f"{installation.DEFINITIONS}/clusters.cluster.x-k8s.io"
 OURS = {definitions.MANAGED_BY: definitions.MANAGER}
 
@@ -305,12 +306,16 @@ def test_definitions_of_a_newer_release_are_left_alone(api: KubernetesApi) -> No
 
 
 def test_objects_that_are_kept_in_another_version(api: KubernetesApi) -> None:
-    """The API server itself would refuse the definition that gives up the version."""
+    """The API server itself would refuse the definition that gives up the version. A run says what is served, and what is needed."""
     old = clusters_of_somebody(OURS)
     old["spec"]["versions"][0]["name"] = "v1beta1"
-    api.send("create", installation.DEFINITIONS, old)
+    installation.carry_out(api, [installation.Change("x", None, old, CLUSTERS)], lambda line: None)
     with pytest.raises(recognition.OtherDefinitions, match="kept in the versions v1beta1"):
         install(api)
+    store = KubernetesStore(api)
+    for ask in (lambda: store.list(CLUSTER, "default"), lambda: store.get(CLUSTER, "default", "x")):
+        with pytest.raises(Refused, match=r"served there in the version v1beta1.*keeps its objects in v1beta2"):
+            ask()
 
 
 def test_names_that_are_taken_are_told(api: KubernetesApi) -> None:

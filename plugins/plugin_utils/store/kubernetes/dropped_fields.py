@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...crds import definitions
 from .. import base
 
 
@@ -20,17 +21,26 @@ class FieldDropped(base.StoreError):
     """
 
 
-def refuse_loss(kind_ref: base.KindRef, host: str, sent: t.Any, stored: t.Any, part: str) -> None:
+def refuse_loss(kind_ref: base.KindRef, host: str, sent: base.Object, stored: base.Object, part: str) -> None:
     """Raise FieldDropped where an object's ``spec`` or ``status`` lost a field."""
-    missing = first_missing(sent, stored, part)
-    if missing is not None:
-        raise FieldDropped(
-            f"the store's Kubernetes API dropped {missing} of a {kind_ref[1]}",
-            host,
-            "its CustomResourceDefinition doesn't know the field: it is another release's, or it was changed. What a run wants and "
-            "what it finds would never be the same",
-            "The rest of the object was stored. Run the playbook kubeadm.control_plane.install of this release, then run this again.",
+    missing = first_missing(sent.get(part), stored.get(part), part)
+    if missing is None:
+        return
+    fix = "Run the playbook kubeadm.control_plane.install of this release, then run this again."
+    whose = "another release's"
+    if not definitions.is_own(kind_ref):
+        whose = "its provider's, which must know what this collection and the provider's role record (docs/provider_contract.md)"
+        fix = (
+            "Have the definition describe the field, or keep what it doesn't describe (x-kubernetes-preserve-unknown-fields). Where the playbook "
+            f"kubeadm.control_plane.install made it: {fix[0].lower()}{fix[1:]}"
         )
+    raise FieldDropped(
+        f"the store's Kubernetes API dropped {missing} of a {kind_ref[1]}",
+        host,
+        f"its CustomResourceDefinition doesn't know the field: it is {whose}, or it was changed. What a run wants and what it finds would never "
+        "be the same",
+        f"The rest of the object was stored. {fix}",
+    )
 
 
 def first_missing(sent: t.Any, stored: t.Any, path: str) -> str | None:

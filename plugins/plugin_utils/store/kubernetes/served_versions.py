@@ -4,7 +4,8 @@
 """Versions in which a Kubernetes API serves other providers' kinds.
 
 This collection's own kinds have one version each. Another provider's are of any, and a reference in Cluster API's v1beta2 names none: the
-API server is asked, once for each group. Where these credentials may not ask, they are refused once.
+API server is asked, a group and a version once each, and only versions that a kind needs. Where these credentials may not ask, they are
+refused once.
 """
 
 from __future__ import annotations
@@ -12,100 +13,177 @@ from __future__ import annotations
 import typing as t
 
 from ...crds import crd_names, definitions
-from ...objects import kinds
+from ...objects import infrastructure_versions, kinds
 from .. import base
 from ..base import KindRef
 from ..file.layout import identity
 from .requests import KubernetesApi
 
+# What serves one version may be broken: an aggregated API without its server, say.
+_BROKEN = (500, 502, 503, 504)
+
 
 class ServedVersions:
-    """Versions that one API server serves, as far as asked for."""
+    """Versions that one API server serves, as far as asked for.
 
-    def __init__(self, api: KubernetesApi) -> None:
-        self._api = api
-        self._known: dict[KindRef, str] = {}
-        self._served: dict[KindRef, list[str]] = {}
-        self._groups: dict[str, tuple[dict[str, frozenset[str]], bool]] = {}
+    Args:
+        api: the API.
+        changed: is called where a kind's version becomes another one than was used.
+    """
+
+    def __init__(self, api: KubernetesApi, changed: t.Callable[[], None] = lambda: None) -> None:
+        self._api, self._changed = api, changed
+        self._used: dict[KindRef, str] = {}
+        self._noted: dict[KindRef, str] = {}
+        # Of each group, preferred first, and of each of its versions the resources; None where they may not be read.
+        self._versions: dict[str, t.Optional[list[str]]] = {}
+        self._resources: dict[tuple[str, str], t.Optional[frozenset[str]]] = {}
 
     def of(self, kind_ref: KindRef) -> str:
         """Return the version to use for a kind.
 
-        The API server's preferred one of those that have it. "" for this collection's own kinds, and where none has it: the request for
-        its objects then says so.
+        The one noted on the Cluster where it has the kind or where these credentials may not ask, else the API server's preferred one of
+        those that have it. "" for this collection's own kinds, and where none has it: the request for its objects then says so.
         """
-        group, kind = kind_ref
-        if not group or definitions.is_known(kind):
+        if not kind_ref[0] or definitions.is_own(kind_ref):
             return ""
-        if kind_ref not in self._known:
-            found = self._asked(group, crd_names.plural(kind))
+        if kind_ref not in self._used:
+            found = self._serving(kind_ref, self._noted.get(kind_ref, ""))
             if found is None:
                 # It may be installed meanwhile.
                 return ""
-            self._served[kind_ref], self._known[kind_ref] = found, found[0] if found else ""
-        return self._known[kind_ref]
+            self._used[kind_ref] = found or self._noted.get(kind_ref, "")
+        return self._used[kind_ref]
 
-    def prefer(self, obj: base.Object) -> bool:
-        """Use an object's version for its kind; return whether that is new.
+    def note(self, cluster: base.Object) -> None:
+        """Note the versions that a Cluster's manifest had (``infrastructure_versions.py``)."""
+        self._noted.update(infrastructure_versions.noted(cluster))
 
-        The API server converts what is stored; one that doesn't serve the version is not asked for it.
+    def prefer(self, obj: base.Object) -> None:
+        """Use an object's version for its kind, or refuse it.
+
+        The API server converts between versions that it serves. In another one the fields may have other meanings, and only the provider
+        can convert them. Where these credentials may not ask what is served, the version is used as it is.
+
+        Args:
+            obj: the object; apiVersion and kind are enough.
         """
         kind_ref, version = base.kind_ref_of(obj), str(obj["apiVersion"]).rpartition("/")[2]
-        used = self.of(kind_ref)
-        if not used or version == used or version not in self._served[kind_ref]:
-            return False
-        self._known[kind_ref] = version
-        return True
+        before = self._used.get(kind_ref)
+        if not kind_ref[0] or definitions.is_own(kind_ref) or before == version:
+            return
+        found = self._serving(kind_ref, version)
+        if found and found != version:
+            # It may be served since.
+            self._forget(kind_ref[0])
+            found = self._serving(kind_ref, version)
+        if found is None or (found and found != version):
+            raise self._not_served(obj, kind_ref, version)
+        self._used[kind_ref] = version
+        if before is not None:
+            self._changed()
 
     def identity(self, obj: base.Object) -> tuple[KindRef, str, str]:
-        """Return kind, namespace and name of an object to write.
+        """Prefer an object's version; return kind, namespace and name."""
+        self.prefer(obj)
+        return identity(obj)
 
-        One of a version that isn't served is refused: its fields may have other meanings, and only its provider can convert them.
+    def has_status_apart(self, kind_ref: KindRef) -> bool:
+        """Return whether a kind's status is a subresource.
+
+        It is of own kinds. Where a provider's definition has none, the status is a field like any other.
         """
-        kind_ref, namespace, name = identity(obj)
-        used, written = self.of(kind_ref), str(obj["apiVersion"]).rpartition("/")[2]
-        if used and written != used:
-            served = ", ".join(self._served[kind_ref])
-            raise base.StoreError(
-                f"{base.describe(kind_ref, namespace, name)} is of the version {written}",
-                self._api.host,
-                f"the API server serves this kind as {served}, and what a field means in another version only its provider knows",
-                f"Nothing was written. Write the object for apiVersion {kind_ref[0]}/{used} in the manifest.",
-            )
-        return kind_ref, namespace, name
+        group, version = kind_ref[0], self.of(kind_ref)
+        if not version or not self._answers(group, version, needed=False):
+            return True
+        resources = self._resources[group, version]
+        return resources is None or f"{crd_names.plural(kind_ref[1])}/status" in resources
 
-    def _asked(self, group: str, plural: str) -> t.Optional[list[str]]:
-        """Return the versions that have a resource, None where none has it.
+    def _serving(self, kind_ref: KindRef, first: str) -> t.Optional[str]:
+        """Return the first version that has a kind.
 
-        Empty where it is in none that may be read: to ask again would be refused again.
+        ``first`` is asked before the preferred one. None where none has the kind, "" where versions may not be read: to ask again would be refused again.
         """
-        base.check_kind_ref((group, kinds.CLUSTER))
-        known = self._groups.get(group)
-        if known is None or not (known[1] or _having(known[0], plural)):
+        base.check_kind_ref((kind_ref[0], kinds.CLUSTER))
+        known = kind_ref[0] in self._versions
+        found = self._searched(kind_ref, first)
+        if found is None and known:
             # What a group had before may lack a kind that was installed since.
-            known = self._groups[group] = self._discovered(group)
-        resources, refused = known
-        serving = _having(resources, plural)
-        return serving if serving or refused else None
+            self._forget(kind_ref[0])
+            found = self._searched(kind_ref, first)
+        return found
 
-    def _discovered(self, group: str) -> tuple[dict[str, frozenset[str]], bool]:
-        """Return the resources of each version of a group, preferred first.
+    def _searched(self, kind_ref: KindRef, first: str) -> t.Optional[str]:
+        group, plural = kind_ref[0], crd_names.plural(kind_ref[1])
+        versions = self._versions_of(group)
+        if versions is None:
+            return ""
+        silent, refused = [], False
+        for version in sorted(versions, key=lambda each: each != first):
+            # The one that is asked for is needed, whatever the others have.
+            if not self._answers(group, version, needed=version == first):
+                silent.append(version)
+                continue
+            resources = self._resources[group, version]
+            refused = refused or resources is None
+            if plural in (resources or ()):
+                return version
+        for version in silent:
+            # None of the others has the kind.
+            self._answers(group, version, needed=True)
+            if plural in (self._resources[group, version] or ()):
+                return version
+        return "" if refused else None
 
-        With it: whether some of them may not be read.
+    def _versions_of(self, group: str) -> t.Optional[list[str]]:
+        if group not in self._versions:
+            answer = self._api.send("get", f"/apis/{group}", accepted=(403, 404))
+            preferred = (answer.document.get("preferredVersion") or {}).get("version")
+            versions = [str(each.get("version")) for each in answer.document.get("versions") or []]
+            versions.sort(key=lambda each: each != preferred)
+            self._versions[group] = None if answer.status == 403 else versions
+        return self._versions[group]
+
+    def _answers(self, group: str, version: str, needed: bool) -> bool:
+        """Read a version's resources once; return whether it answers.
+
+        One that is ``needed`` is asked again for a while, and then its error is raised.
         """
-        root = f"/apis/{group}"
-        answer = self._api.send("get", root, accepted=(403, 404))
-        refused = answer.status == 403
-        preferred = (answer.document.get("preferredVersion") or {}).get("version")
-        versions = [str(each.get("version")) for each in answer.document.get("versions") or []]
-        resources: dict[str, frozenset[str]] = {}
-        for version in sorted(versions, key=lambda each: each != preferred):
-            answer = self._api.send("get", f"{root}/{version}", accepted=(403, 404))
-            resources[version] = frozenset(str(each.get("name")) for each in answer.document.get("resources") or [])
-            refused = refused or answer.status == 403
-        return resources, refused
+        if (group, version) not in self._resources:
+            accepted = (403, 404) if needed else (403, 404, *_BROKEN)
+            answer = self._api.send("get", f"/apis/{group}/{version}", accepted=accepted)
+            if answer.status in _BROKEN:
+                return False
+            names = frozenset(str(each.get("name")) for each in answer.document.get("resources") or [])
+            self._resources[group, version] = None if answer.status == 403 else names
+        return True
 
+    def _forget(self, group: str) -> None:
+        del self._versions[group]
+        for key in [each for each in self._resources if each[0] == group]:
+            del self._resources[key]
 
-def _having(resources: t.Mapping[str, frozenset[str]], plural: str) -> list[str]:
-    """Return the versions that have a resource, in their order."""
-    return [version for version, names in resources.items() if plural in names]
+    def _not_served(self, obj: base.Object, kind_ref: KindRef, version: str) -> base.StoreError:
+        group, kind = kind_ref
+        metadata = obj.get("metadata") or {}
+        what = base.describe(kind_ref, metadata.get("namespace", "default"), metadata["name"]) if metadata else kind
+        versions = [each for each in self._versions_of(group) or [] if self._answers(group, each, needed=False)]
+        serving = [each for each in versions if crd_names.plural(kind) in (self._resources[group, each] or ())]
+        if serving:
+            why = f"serves this kind as {', '.join(serving)}, and what a field means in another version only its provider knows"
+            fix = (
+                f"Write apiVersion {group}/{serving[0]} in the manifest, with the fields of that version, or install definitions "
+                f"of the provider that serve {version}."
+            )
+        else:
+            why = f"serves no kind {kind} in the group {group}"
+            fix = (
+                "Install the provider's definitions, or correct apiVersion and kind in the manifest. Where the provider brings none, run the "
+                "playbook kubeadm.control_plane.install with the provider in control_plane_more_providers."
+            )
+        return base.StoreError(
+            f"{what} is of the version {version} of {group}",
+            self._api.host,
+            f"the API server {why}",
+            f"Nothing was written. {fix}",
+        )

@@ -16,7 +16,7 @@ import copy
 import typing as t
 
 from ...crds import crd_names, definitions
-from ...objects import origin
+from ...objects import kinds, origin
 from ...processes.failpoints import around
 from .. import base
 from ..base import KindRef, Object, Objects
@@ -46,15 +46,14 @@ class KubernetesStore(base.Store):
     def __init__(self, api: KubernetesApi, journal_directory: str | None = None) -> None:
         self.api = api
         self._journal_directory = journal_directory
-        self._events, self._served = Events(api), ServedVersions(api)
+        self._events, self._served = Events(api), ServedVersions(api, self._forget)
         # What was read last: an update then needs no request to know what differs. Where it is old, the server refuses.
         self._known: dict[str, Object] = {}
         self._view: View | None = None
 
     def prefer(self, obj: Object) -> None:
-        """Use an object's API version for its kind, where it is served."""
-        if self._served.prefer(obj):
-            self._forget()
+        """Use an object's API version for its kind, or refuse it."""
+        self._served.prefer(obj)
 
     def journal_directory(self) -> str | None:
         """Return the directory of the journals on this controller."""
@@ -165,7 +164,7 @@ class KubernetesStore(base.Store):
         stored = self._stored(kind_ref, answer.document, written=True)
         if given:
             stored, _emptied = self._apply(kind_ref, own_path, stored, given, None)
-        refuse_loss(kind_ref, self.api.host, obj.get("spec"), stored.get("spec"), "spec")
+        refuse_loss(kind_ref, self.api.host, obj, stored, "spec")
         if obj.get("status") and kind_ref != SECRET:
             # An API server drops the status of what is created.
             try:
@@ -200,7 +199,9 @@ class KubernetesStore(base.Store):
             metadata.pop(field, None)
             if field in current:
                 metadata[field] = current[field]
-        if obj.get("status") != stored.get("status") and has_status(kind_ref):
+        # A definition without the subresource has the status for a field like any other.
+        apart = self._served.has_status_apart(kind_ref)
+        if obj.get("status") != stored.get("status") and kind_ref != SECRET and apart:
             noted = {**stored, "status": obj.get("status") or {}}
             stored = self._put(kind_ref, namespace, name, f"{path}/status", noted)
             metadata["resourceVersion"] = stored["metadata"]["resourceVersion"]
@@ -209,9 +210,10 @@ class KubernetesStore(base.Store):
             stored, emptied = self._apply(kind_ref, path, stored, given, metadata["resourceVersion"])
             applied.follow(obj, stored, before)
             metadata.update({field: stored["metadata"][field] for field in _OWN_FIELDS if field in stored["metadata"]})
-        if without_status(obj) == without_status(stored) and not emptied:
+        status = (stored if apart else obj).get("status") or {}
+        if without_status(obj) == without_status(stored) and status == (stored.get("status") or {}) and not emptied:
             return stored
-        return self._put(kind_ref, namespace, name, path, {**obj, "status": stored.get("status") or {}})
+        return self._put(kind_ref, namespace, name, path, {**obj, "status": status})
 
     def _apply(
         self, kind_ref: KindRef, path: str, stored: Object, given: Object, version: str | None
@@ -238,8 +240,9 @@ class KubernetesStore(base.Store):
             answer = self._send("update", path, obj, _NOT_WRITTEN)
         self._still_so(kind_ref, namespace, name, path, answer)
         stored = self._stored(kind_ref, answer.document, written=True)
-        part = "status" if path.endswith("/status") else "spec"
-        refuse_loss(kind_ref, self.api.host, obj.get(part), stored.get(part), part)
+        parts = {"status"} if path.endswith("/status") else {"spec"}
+        for part in parts if self._served.has_status_apart(kind_ref) else ("spec", "status"):
+            refuse_loss(kind_ref, self.api.host, obj, stored, part)
         return stored
 
     def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> None:
@@ -335,6 +338,8 @@ class KubernetesStore(base.Store):
         made = origin.created(obj["metadata"])
         if made is not None:
             obj["metadata"]["creationTimestamp"] = made
+        if kind_ref == (kinds.GROUP_CLUSTER, kinds.CLUSTER):
+            self._served.note(obj)
         path = self._object_path(kind_ref, obj["metadata"]["namespace"], obj["metadata"]["name"])
         self._known[path] = copy.deepcopy(obj)
         if self._view is not None:
@@ -351,11 +356,6 @@ class KubernetesStore(base.Store):
         self._known.clear()
         if self._view is not None:
             self._view.forget()
-
-
-def has_status(kind_ref: KindRef) -> bool:
-    """Return whether a kind's status is written by its own request."""
-    return kind_ref != SECRET
 
 
 def kind_path(kind_ref: KindRef, namespace: str | None, version: str = "") -> str:

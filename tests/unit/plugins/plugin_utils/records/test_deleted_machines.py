@@ -356,3 +356,22 @@ def test_a_machine_that_is_not_ours_yet_keeps_its_finalizers(cluster: Cluster) -
     """It gets ours when it is adopted."""
     cluster.change(MACHINE, "m2", lambda stored: stored["metadata"].update(finalizers=[], ownerReferences=[]))
     assert deleted_machines.restore(cluster.objects()) == []
+
+
+def test_kinds_of_one_name_in_two_groups_are_two(cluster: Cluster) -> None:
+    """A machine of another group's gets nothing of the template, and its reference names its own group."""
+    other = ("infra.other.example", INFRASTRUCTURE[1])
+    for name in ("m1", "m2"):
+        found = cluster.store.get(INFRASTRUCTURE, "default", name) or {}
+        cluster.store.create({**found, "apiVersion": f"{other[0]}/v1", "spec": {"providerID": f"other:///{name}"}})
+        reference = {"apiGroup": other[0], "kind": other[1], "name": name}
+        cluster.change(MACHINE, name, lambda stored, r=reference: stored["spec"].update(infrastructureRef=r))
+        cluster.lose(name, INFRASTRUCTURE)
+    cluster.lose("m1", other)
+    cluster.lose("m2", MACHINE)
+    deleted_machines.restore(cluster.objects())
+    again = cluster.objects()
+    made = cluster.store.get(other, "default", "m1") or {}
+    assert made["spec"] == {} and again.template_reference()["apiGroup"] == INFRASTRUCTURE[0]
+    reference = (again.machine("m2") or {})["spec"]["infrastructureRef"]
+    assert reference == {"apiGroup": other[0], "kind": other[1], "name": "m2"}
