@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils.common import settings
 from ..module_utils.common.legible import block, one_line, readable
-from ..plugin_utils.calls import inventory_source
+from ..plugin_utils.calls import inventory_source, variable_values
 from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP
 from ..plugin_utils.calls.screen import Screen
 from ..plugin_utils.processes.forked import spread
@@ -51,6 +51,9 @@ class ActionModule(ActionBase):
             why = "\n".join(map(str, () if known else variables.get(inventory_source.ERRORS) or ()))
             told = why or f"{NO_CLUSTER} (clusters here: {', '.join(known) or 'none'})."
             return readable({**result, "failed": True, "msg": told})
+        wrong = self._wrong_values(variables, known)
+        if wrong:
+            return readable({**result, "failed": True, "msg": "\n".join(wrong)})
         settled: dict[str, str] = {}
         if arguments["playbook"] and len(hosts) > 1:
             settled = self._glance(arguments["playbook"], hosts, variables["hostvars"])
@@ -62,6 +65,18 @@ class ActionModule(ActionBase):
         }
         found = {"clusters": len(hosts), "settled": sorted(settled), "ansible_facts": facts}
         return readable({**result, "changed": False, **found})
+
+    def _wrong_values(self, variables: dict[str, t.Any], known: t.Sequence[str]) -> list[str]:
+        """Return what is wrong with values of -e and the first cluster."""
+        found = variable_values.problems(variables, self._templar.template)
+        named = variables.get(variable_values.DELETE)
+        if named and not found:
+            clusters = []
+            for host in known:
+                own = variables["hostvars"].raw_get(host)
+                clusters.append((host, str(own.get("control_plane_namespace")), str(own.get("control_plane_cluster"))))
+            found = [variable_values.delete_problem(self._templar.template(named), clusters)]
+        return [each for each in found if each]
 
     def _glance(self, playbook: str, hosts: t.Sequence[str], hostvars: t.Any) -> dict[str, str]:
         """Return a line for each cluster with nothing to do, by host."""

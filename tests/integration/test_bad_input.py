@@ -163,10 +163,11 @@ def test_limit_that_matches_nothing(workspace: Workspace) -> None:
 
 
 def test_unknown_cluster_in_delete(workspace: Workspace) -> None:
-    """Consent for another cluster is no consent."""
+    """Consent for another cluster is no consent; a mistyped name is told, and so is a value of another type."""
     workspace.manifest("good", replicas=1)
-    run = workspace.playbook("delete", "-e", "control_plane_delete=other").failed()
-    assert "control_plane_delete=good" in run.text
+    run = workspace.playbook("delete", "-e", "control_plane_delete=goood").failed()
+    assert "control_plane_delete: no cluster of this inventory has this name (found: 'goood')" in run.text
+    assert "Did you mean good?" in run.text and "argument_spec" not in run.text
 
 
 def test_a_name_that_two_clusters_have_is_no_consent_to_delete_them(workspace: Workspace) -> None:
