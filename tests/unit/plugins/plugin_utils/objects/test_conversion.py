@@ -275,7 +275,7 @@ def test_what_only_this_collection_has_is_named(hub: dict[str, Object]) -> None:
 @pytest.mark.parametrize(
     ("obj", "version", "path"),
     [
-        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, "v1beta1", "kind"),
+        ({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}}, "v1beta1", "kind"),
         ({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": {}}, "v1beta1", "metadata.name"),
         ({"apiVersion": "cluster.x-k8s.io/v9", "kind": "Cluster", "metadata": {"name": "a"}}, "v1beta1", "apiVersion"),
         ({"apiVersion": 3, "kind": "Cluster", "metadata": {"name": "a"}}, "v1beta1", "apiVersion"),
