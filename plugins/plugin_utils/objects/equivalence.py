@@ -73,7 +73,8 @@ def canonical(value: Any, key: str = "") -> Any:
         return ABSENT
     if isinstance(value, dict):
         found = {
-            name: entry if rendering.is_opaque(value, name) else canonical(entry, name) for name, entry in value.items()
+            name: (entry or ABSENT) if rendering.is_opaque(value, name) else canonical(entry, name)
+            for name, entry in value.items()
         }
         return {name: entry for name, entry in found.items() if entry is not ABSENT} or ABSENT
     if isinstance(value, list):
