@@ -114,7 +114,7 @@ class Copies:
         """
         uids: dict[str, str] = {}
         going = deletion_marks.carried(graph)
-        known = {key: self._stored(key) for key in graph.by_key()}
+        known = {key: self._stored(obj) for key, obj in graph.by_key().items()}
         done = self._make_room(graph, {key_of(each) for each in going}, known)
         for obj in graph.objects:
             wanted = copy_of(obj, uids)
@@ -162,7 +162,9 @@ class Copies:
         uids: dict[str, str] = {}
         going = {key_of(each) for each in deletion_marks.carried(graph)}
         for obj in graph.objects:
-            stored = there.get(key_of(obj)) or self._stored(key_of(obj))
+            stored = there.get(key_of(obj))
+            if stored is None or stored["apiVersion"] != obj["apiVersion"]:
+                stored = self._stored(obj)
             if stored is None:
                 raise self._not_there(obj, "it is not there")
             uids[str(obj["metadata"]["uid"])] = str(stored["metadata"]["uid"])
@@ -178,7 +180,7 @@ class Copies:
         Raises NotTheSame. Nothing is written.
         """
         for obj in graph.objects:
-            stored = self._stored(key_of(obj))
+            stored = self._stored(obj)
             if stored is not None:
                 self._require_copy(obj, stored)
 
@@ -190,7 +192,7 @@ class Copies:
         """
         found: list[str] = []
         for obj in graph.objects:
-            wanted, stored = copy_of(obj, {}), self._stored(key_of(obj))
+            wanted, stored = copy_of(obj, {}), self._stored(obj)
             if stored is not None and not deletion_marks.is_marked(stored):
                 wanted = {**wanted, "metadata": {**wanted["metadata"], **_own(stored)}}
             name = describe(key_of(obj)[0], self._namespace, str(obj["metadata"]["name"]))
@@ -240,8 +242,10 @@ class Copies:
     def _was_had(self, obj: Object) -> bool:
         return is_copy(obj) or origin.uid(obj) in self._seen
 
-    def _stored(self, key: Key) -> t.Optional[Object]:
-        kind_ref, name = key
+    def _stored(self, obj: Object) -> t.Optional[Object]:
+        # In the object's own version: files may have machines of one kind in several.
+        self._target.prefer(obj)
+        kind_ref, name = key_of(obj)
         return self._target.get(kind_ref, self._namespace, name)
 
     def _require_copy(self, obj: Object, stored: Object) -> None:

@@ -153,6 +153,24 @@ def test_a_move_keeps_the_version(none_yet: KubernetesStore, tmp_path: Path) -> 
     assert {each["apiVersion"] for each in there if each["kind"] in OLDER} == {f"{GROUP}/v1alpha4"}
 
 
+def test_a_move_of_machines_in_two_versions(none_yet: KubernetesStore, tmp_path: Path) -> None:
+    """Files keep machines in the version in which they were made, also when the manifest has another one since."""
+    files = FileStore(str(tmp_path / "store"))
+    versions = {"old": "v1alpha4", "new": VERSION, "older": "v1alpha4"}
+    for name, version in versions.items():
+        applied(files, tmp_path, version)
+        objects = ClusterObjects.read(files, *NAMES)
+        assert objects is not None
+        create_infrastructure_machine(objects, name, "")
+    graph = Graph(files, *NAMES)
+    for changes in (len(graph.objects), 0):
+        copies = Copies(KubernetesStore(none_yet.api), NAMES[0], "the API")
+        copies.refuse_foreign(graph)
+        copies.refuse_beyond_limits(graph)
+        assert len(copies.bring(graph)) == changes
+        copies.verify(graph)
+
+
 def test_a_version_that_does_not_answer(none_yet: KubernetesStore, tmp_path: Path) -> None:
     """An aggregated API without its server: kinds that other versions have are read and written all the same."""
     path, broken = "/apis/apiregistration.k8s.io/v1/apiservices", f"v1beta1.{GROUP}"
