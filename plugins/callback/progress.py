@@ -51,17 +51,20 @@ import sys
 import threading
 import time
 import typing as t
+from pathlib import Path
 
 from ansible import constants as C
 from ansible.plugins.callback.default import CallbackModule as DefaultCallback
 
 from ..module_utils.common import settings
+from ..module_utils.common.legible import one_line
 from ..plugin_utils.progress import channel, progress_lines
-from ..plugin_utils.progress.progress_lines import Line, ProgressLines
+from ..plugin_utils.progress.progress_lines import WAITING, Line, ProgressLines
 
 TICK_SECONDS = 0.5
 _CLEAR = "\r\x1b[K"
 _OURS = "kubeadm.control_plane."
+_PLAYBOOKS = str(Path(__file__).resolve().parents[2] / "playbooks") + os.sep
 
 
 def _instead(method: t.Callable[..., None]) -> t.Callable[..., None]:
@@ -105,8 +108,10 @@ class CallbackModule(DefaultCallback):  # type: ignore[misc]
             return
         self._is_terminal = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self._reader = channel.Reader()
+        # Of its own for each playbook of a command line.
+        self._ended = threading.Event()
         atexit.register(self._stop)
-        threading.Thread(target=self._tick, daemon=True).start()
+        threading.Thread(target=self._tick, args=(self._ended,), daemon=True).start()
 
     @_instead
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
@@ -187,7 +192,13 @@ class CallbackModule(DefaultCallback):  # type: ignore[misc]
 
     @_instead
     def v2_playbook_on_no_hosts_matched(self) -> None:
-        """Show nothing: the guard of this collection's playbooks has said it."""
+        """Show it of a playbook of the user's own.
+
+        The guard of this collection's has said it.
+        """
+        if not str(self._play.get_path()).startswith(_PLAYBOOKS):
+            with self._lock:
+                self._show([Line(one_line(f"no hosts matched: {self._play.get_name().strip()}"), WAITING)])
 
     @_instead
     def v2_playbook_on_no_hosts_remaining(self) -> None:
@@ -239,9 +250,12 @@ class CallbackModule(DefaultCallback):  # type: ignore[misc]
         with self._lock:
             self._show([*self._sent(), *self._lines.flush()])
 
-    def _tick(self) -> None:
-        while not self._ended.wait(TICK_SECONDS):
+    def _tick(self, ended: threading.Event) -> None:
+        while not ended.wait(TICK_SECONDS):
             with self._lock:
+                if ended.is_set():
+                    # While the lock was waited for the last line was shown.
+                    return
                 lines = self._sent()
                 now = time.monotonic()
                 if self._is_terminal:
@@ -261,7 +275,7 @@ class CallbackModule(DefaultCallback):  # type: ignore[misc]
         colors = {
             progress_lines.GOOD: C.COLOR_OK,
             progress_lines.BAD: C.COLOR_ERROR,
-            progress_lines.WAITING: C.COLOR_VERBOSE,
+            WAITING: C.COLOR_VERBOSE,
             progress_lines.CHANGED: C.COLOR_CHANGED,
         }
         for line in lines:
@@ -272,13 +286,13 @@ class CallbackModule(DefaultCallback):  # type: ignore[misc]
             self._drawn = live
 
     def _stop(self) -> None:
-        """Close the channel; also where Ansible was interrupted."""
+        """Close the channel; show what was kept where Ansible was interrupted."""
         if os.getpid() != self._process:
             # What a worker forks ends as this process does.
             return
         self._ended.set()
         with self._lock:
-            self._show(self._sent())
+            self._end_play()
             if self._reader is not None:
                 self._reader.close()
                 self._reader = None

@@ -9,6 +9,7 @@ as one JSON object a line into a file of the run's own temporary folder. It exis
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -66,7 +67,8 @@ class Reader:
     def events(self) -> list[Event]:
         """Return the events since the last call, oldest first.
 
-        A line that is not whole yet is left for the next call.
+        A line that is not whole yet is left for the next call. One that a full disk has torn is left out: what is for
+        people only fails nothing.
         """
         try:
             with open(self._path, "rb") as stream:
@@ -76,9 +78,17 @@ class Reader:
             return []
         whole = content[: content.rfind(b"\n") + 1]
         self._offset += len(whole)
-        return [json.loads(line) for line in whole.splitlines()]
+        return [event for event in map(_event, whole.splitlines()) if event is not None]
 
     def close(self) -> None:
         """Remove the channel, so that senders show their lines themselves."""
         if os.path.exists(self._path):
             os.unlink(self._path)
+
+
+def _event(line: bytes) -> t.Optional[Event]:
+    with contextlib.suppress(ValueError):
+        found = json.loads(line)
+        if isinstance(found, dict) and {"event", "at"} <= found.keys():
+            return found
+    return None

@@ -25,11 +25,15 @@ def test_events_arrive_once_and_whole(tmp_path: Path) -> None:
     assert (first["event"], first["text"], second["event"]) == ("note", "a\n\ud800", "done")
     assert first["at"] <= second["at"]
     with open(path, "ab") as stream:
-        stream.write(b'{"event": "half"')
+        stream.write(b'{"at": 1, "event": "half"')
     assert reader.events() == []
     with open(path, "ab") as stream:
         stream.write(b"}\n")
     assert [each["event"] for each in reader.events()] == ["half"]
+    with open(path, "ab") as stream:
+        stream.write(b'{"event": "torn by a full di{"event": "a", "at": 1}\n7\n{}\n\xff\n')
+    assert channel.send("note", {}, path)
+    assert [each["event"] for each in reader.events()] == ["note"], "what can't be read hides nothing after it"
     reader.close()
     assert not channel.is_open(path) and reader.events() == []
 
