@@ -9,7 +9,8 @@ import re
 import typing as t
 
 from ....module_utils.common.legible import one_line
-from .requests import FIELD_MANAGER, KubernetesApi
+from .dropped_fields import first_missing
+from .requests import FIELD_MANAGER, KubernetesApi, refusal
 
 # What an API server says of a field: the type of the fault, the value, and what is asked of it.
 _OF_VALUE = re.compile(
@@ -17,6 +18,8 @@ _OF_VALUE = re.compile(
     re.DOTALL,
 )
 _WITHOUT_VALUE = re.compile(r"(?:Required value|Forbidden|Too long|Too many).*", re.DOTALL)
+# How an API server refuses any dry run: it can't ask a webhook that may write something itself.
+_NO_DRY_RUN = "does not support dry run"
 _LONGEST = 300
 
 
@@ -24,7 +27,8 @@ def refused_fields(api: KubernetesApi, path: str, own_path: str, obj: t.Mapping[
     """Return what the API server would refuse of an object: "field: why".
 
     Nothing is written. No value is shown, which may be secret. One with a resourceVersion is tried as an update, in which the server may
-    let stay what was there.
+    let stay what was there. A field that would be dropped is refused like one that is beyond a limit: storing the object ends at either.
+    Empty where a webhook there takes no dry run, so that only the write itself can tell.
 
     Args:
         api: the API.
@@ -40,8 +44,14 @@ def refused_fields(api: KubernetesApi, path: str, own_path: str, obj: t.Mapping[
         where,
         {**obj, "metadata": metadata},
         {"fieldManager": FIELD_MANAGER, "dryRun": "All"},
-        accepted=(404, 409, 422),
+        accepted=(400, 404, 409, 422),
     )
+    if answer.status == 400 and _NO_DRY_RUN not in answer.message:
+        raise refusal(api.host, verb, where, answer)
+    if answer.status // 100 == 2:
+        dropped = first_missing(obj.get("spec"), answer.document.get("spec"), "spec")
+        why = "the CustomResourceDefinition there doesn't know the field: run kubeadm.control_plane.install of this release, or have the provider's describe it"
+        return [f"{dropped}: {why}"] if dropped else []
     if answer.status != 422:
         return []
     causes = (answer.document.get("details") or {}).get("causes") or [{}]

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import Answer
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import Answer, Refused
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 CONFIG = {
@@ -50,11 +50,20 @@ def refused(answer: Answer, **metadata: str) -> t.Sequence[str]:
 
 @pytest.mark.parametrize("status", [200, 201, 404, 409])
 def test_what_is_taken_or_there_already_is_not_refused(status: int) -> None:
-    assert (
-        refused(Answer(status, {}))
-        == []
-        == refused(Answer(status, {}), resourceVersion="7", creationTimestamp="2024-05-06T07:08:09Z")
-    )
+    answer = Answer(status, CONFIG if status < 400 else {})
+    assert refused(answer) == [] == refused(answer, resourceVersion="7", creationTimestamp="2024-05-06T07:08:09Z")
+
+
+def test_a_field_that_would_be_dropped() -> None:
+    [told] = refused(Answer(201, {**CONFIG, "spec": {"verbosity": 0}}))
+    assert told.startswith("spec.format: ") and "cloud-config" not in told
+
+
+def test_a_webhook_that_takes_no_dry_run() -> None:
+    message = 'admission webhook "a.example" does not support dry run'
+    assert refused(Answer(400, {"message": message})) == []
+    with pytest.raises(Refused, match="strict decoding"):
+        refused(Answer(400, {"message": "strict decoding"}))
 
 
 @pytest.mark.parametrize(
