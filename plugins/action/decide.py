@@ -113,7 +113,7 @@ class ActionModule(ControlPlaneAction):
             self.display.send("done", result="succeeded")
         plan = self._plan_file(arguments)
         policy = plan_and_reconcile.policy(arguments, approved=plan is not None)
-        steps = tuple(str(each["action"]) for each in steps_of(journal, arguments["run"], 4 * arguments["step_limit"]))
+        steps = tuple(str(each["action"]) for each in steps_of(journal, arguments["run"]))
         if steps and not self.check_mode:
             export.keep_copy(self, arguments)
         return Pass(
@@ -330,7 +330,7 @@ class ActionModule(ControlPlaneAction):
     @staticmethod
     def _check_step_limit(this: Pass, objects: ClusterObjects, said: str) -> None:
         limit = this.arguments["step_limit"]
-        if len(steps_of(this.journal, this.arguments["run"], 4 * limit)) >= limit:
+        if len(steps_of(this.journal, this.arguments["run"])) >= limit:
             raise ControlPlaneFailure(
                 f"{objects.title} was still not done after {limit} steps of this run; the next would be: {said}. "
                 "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."

@@ -20,13 +20,12 @@ def open_intents_of(journal: Journal, run: str) -> list[dict[str, t.Any]]:
     return [entry for entry in journal.open_intents() if run and entry.get("run") == run]
 
 
-def steps_of(journal: Journal, run: str, limit: t.Optional[int] = None) -> list[dict[str, t.Any]]:
+def steps_of(journal: Journal, run: str) -> list[dict[str, t.Any]]:
     """Return the run's started steps, oldest first.
 
-    Finished or not, of the journal's last ``limit`` entries.
+    Finished or not.
     """
-    entries = journal.entries(limit)
-    return [each for each in entries if run and each["event"] == "intent" and each.get("run") == run]
+    return [each for each in journal.entries() if run and each["event"] == "intent" and each.get("run") == run]
 
 
 def changes_of(journal: Journal, run: str) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.journal_entries import (
     close_intents,
     open_intents_of,
+    steps_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
@@ -45,3 +46,12 @@ def test_a_run_without_the_lock_has_nothing_under_way(journal: Journal) -> None:
     """A second run that leaves because of the first must not speak of the first one's step as its own."""
     assert open_intents_of(journal, "") == []
     assert [entry["action"] for entry in open_intents_of(journal, "mine")] == ["join"]
+
+
+def test_every_step_of_a_run_counts_however_much_was_noted_between(journal: Journal) -> None:
+    """By them a run that comes to no end is stopped."""
+    for number in range(12):
+        journal.outcome(journal.intent("join", f"m{number}", "run"), "succeeded")
+        for _each in range(4):
+            journal.note("run", "an etcd snapshot was taken and verified", {"snapshot": "/var/lib/x.db"})
+    assert [each["target"] for each in steps_of(journal, "run")] == [f"m{number}" for number in range(12)]
