@@ -149,6 +149,15 @@ QUIET: dict[str, list[tuple[str, str]]] = {
         constant("replicas", 2, 2),
         constant("replicas_wanted", 3, 3),
         constant("paused", 1, 1),
+        # Another one, which is being deleted.
+        *(
+            (series.replace("prod", "gone"), values)
+            for series, values in (
+                constant("replicas_ready", 0, 0),
+                constant("replicas_wanted", 3, 3),
+                constant("info", 1, 1, 'phase="Deleting",version="v1.34.0"'),
+            )
+        ),
     ],
     # It waits for its window.
     "ControlPlaneBlocked": [
