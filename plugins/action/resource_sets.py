@@ -24,8 +24,8 @@ class ActionModule(ControlPlaneAction):
         """Apply what is due; what is refused is recorded and returned."""
         objects = self.open_objects(arguments)
         found = stored_resource_sets.facts(objects.store, objects.cluster)
-        now = now_rfc3339()
-        due = [(each, listed) for each in found if (listed := rules.due(each, t.cast(int, parse_time(now))))]
+        rests = rules.resting(found, parse_time(now_rfc3339()))
+        due = [(each, listed) for each in found if (listed := rules.due(each, rests))]
         if self.check_mode or not due:
             return {"changed": bool(due), "applied": [], "refused": []}
         application = Application(self, arguments, objects, self.machine_caller(arguments, objects))

@@ -23,7 +23,9 @@ description:
 options:
   documents:
     description:
-      - A list of objects, as JSON or YAML, each with C(apiVersion), C(kind) and C(metadata.name).
+      - A list of objects as a text in JSON, each with C(apiVersion), C(kind) and C(metadata.name).
+      - Make the text with C(to_json). Of a list that is given as such, Ansible masks every single value wherever it occurs, in the
+        results, too.
       - Without C(metadata.namespace) an object of a kind that has namespaces goes to C(default).
     type: json
     required: true
@@ -59,6 +61,8 @@ seealso:
 EXAMPLES = r"""
 - name: Have a namespace and its quota
   kubeadm.control_plane.workload_apply:
+    documents: "{{ documents | to_json }}"
+  vars:
     documents:
       - apiVersion: v1
         kind: Namespace
@@ -105,7 +109,8 @@ from ..module_utils.node.module import NodeModule
 from ..module_utils.workload_api import apply
 from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiClient, ApiError, own_server, read_access
 
-TIMEOUT_SECONDS = 15.0
+# An admission webhook may take 30 s; then the API server itself says which one did not answer.
+TIMEOUT_SECONDS = 40.0
 
 
 def main() -> None:
@@ -132,10 +137,13 @@ def work(module: NodeModule) -> dict[str, object]:
     """Apply the documents."""
     params = module.params
     arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
-    documents = json.loads(params["documents"])
+    try:
+        documents = json.loads(params["documents"])
+    except (ValueError, RecursionError):
+        documents = None
     if not isinstance(documents, list) or not all(isinstance(each, dict) for each in documents):
         raise NodeError(
-            "documents is no list of objects; nothing was applied.", "Give each object as an entry of the list."
+            "documents is no list of objects in JSON; nothing was applied.", "Give each object as an entry of the list."
         )
     access = read_access(params["kubeconfig"])
     # Another kubeconfig may be for another cluster than the one this machine carries.

@@ -302,7 +302,7 @@ MUTANTS: tuple[Mutant, ...] = (
     _one(
         "a machine is made amid a rotation",
         "plugin_utils/decision/rollout/in_place.py",
-        "held=outcome.acts and not _takes_out(outcome)",
+        "held=outcome.acts and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS)",
         "held=False",
         "beside Actions",
     ),
@@ -316,8 +316,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _one(
         "what has failed stays amid a rotation",
         "plugin_utils/decision/rollout/in_place.py",
-        "held=outcome.acts and not _takes_out(outcome)",
-        "held=outcome.acts",
+        "held=outcome.acts and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS)",
+        "held=outcome.acts and outcome.action != terms.APPLY_RESOURCE_SETS",
         "beside Actions",
     ),
     _one(

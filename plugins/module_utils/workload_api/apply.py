@@ -20,12 +20,16 @@ from .untrusted import mapping, mappings, text
 from .wanted import CanNotAsk, Resources, object_path
 
 Document = t.Mapping[str, t.Any]
+# By apiVersion and kind, until when (monotonic clock) it is waited for.
+Waits = dict[tuple[str, str], float]
 
 # Whose fields they are in managedFields.
 FIELD_MANAGER = "kubeadm-control-plane-resource-set"
 CREATED, CHANGED, UNCHANGED, KEPT, REFUSED = "created", "changed", "unchanged", "kept", "refused"
 # For how long a kind that a document before it defines may take to be served, and the API server's own Service to be there.
 PATIENCE_SECONDS = 15.0
+# After how long no further document is begun: a call of a machine is ended after twice as long, and would tell nothing.
+LIMIT_SECONDS = 300.0
 _PAUSE_SECONDS = 0.25
 _CONTENT_TYPE = "application/apply-patch+yaml"
 _SERVICE = "/api/v1/namespaces/default/services/kubernetes"
@@ -60,17 +64,30 @@ def apply(client: ApiClient, documents: t.Sequence[Document], create_only: bool,
     """
     _wait_for_service(client)
     known: Resources = {}
+    waits: Waits = {}
+    end = time.monotonic() + LIMIT_SECONDS
     defined = {text(mapping(each.get("spec")).get("group")) for each in documents if _defines(each)}
-    return [_apply(client, each, known, defined, create_only, private) for each in documents]
+    return [
+        _apply(client, each, known, defined, waits, create_only, private)
+        if time.monotonic() < end
+        else Applied(_title(each), REFUSED, f"not tried: the documents before it took more than {LIMIT_SECONDS:.0f} s")
+        for each in documents
+    ]
 
 
 def _apply(
-    client: ApiClient, document: Document, known: Resources, defined: set[str], create_only: bool, private: bool
+    client: ApiClient,
+    document: Document,
+    known: Resources,
+    defined: set[str],
+    waits: Waits,
+    create_only: bool,
+    private: bool,
 ) -> Applied:
     title = _title(document)
     hidden = private or (document.get("apiVersion"), document.get("kind")) == ("v1", "Secret")
     try:
-        path = _path(client, document, known, defined)
+        path = _path(client, document, known, defined, waits)
         before = client.get(path)
         if before is not None and create_only:
             return Applied(title, KEPT)
@@ -107,10 +124,10 @@ def _why(status: int, body: bytes, hidden: bool) -> str:
     return f"{text(said.get('reason'), 100) or 'refused'}{named} (HTTP {status}; its text is not shown, since it may quote the document)"
 
 
-def _path(client: ApiClient, document: Document, known: Resources, defined: set[str]) -> str:
+def _path(client: ApiClient, document: Document, known: Resources, defined: set[str], waits: Waits) -> str:
     """Return a document's path, when its kind is served.
 
-    A kind that was defined just before takes a moment.
+    A kind that was defined just before takes a moment; `waits` says until when it is waited for, whatever number of documents is of it.
     """
     version, metadata = text(document.get("apiVersion")), mapping(document.get("metadata"))
     wanted = {
@@ -119,7 +136,7 @@ def _path(client: ApiClient, document: Document, known: Resources, defined: set[
         "name": metadata.get("name"),
         "namespace": metadata.get("namespace"),
     }
-    end = time.monotonic() + PATIENCE_SECONDS
+    end = waits.setdefault((version, text(document.get("kind"))), time.monotonic() + PATIENCE_SECONDS)
     while True:
         try:
             return object_path(client, wanted, known, applies=True)

@@ -231,7 +231,7 @@ def _config_missing(view: View) -> Outcome:
 def _living(context: Context) -> Outcome:
     """Return the step of an initialized control plane that answers.
 
-    In this order: repair, removals, remediation, started joins, rollout, scaling.
+    In this order: repair, removals, remediation, started joins, rollout, scaling, what an API server has refused of resource sets.
     """
     view = context.view
     stray = remove_stray(context) or remove_stray_node(context) or remove_left_behind(view)
@@ -250,6 +250,8 @@ def _living(context: Context) -> Outcome:
     if remedy is not None and remedy.acts:
         return remedy
     outcome = _begun(context) or roll_or_scale(context) or _settled(context)
+    if not outcome.acts:
+        outcome = apply_resource_sets(view, again=True) or outcome
     return _with_refusals(outcome, [each for each in (stray, remedy, not_applied(view)) if each is not None])
 
 

@@ -9,6 +9,7 @@ import base64
 import typing as t
 from pathlib import Path
 
+import pytest
 import yaml
 from stored_cluster import stored_cluster
 from tasks import Playbook, Task
@@ -80,6 +81,16 @@ def test_once_leaves_what_is_there_and_again_takes_only_what_it_says(workload: W
     assert applied(workload, setting("a", "green")) == [("changed", "")]
     assert workload.there(f"{SETTING}/a")["data"] == {"color": "green", "mine": "x"}
     assert applied(workload, setting("a", "green")) == [("unchanged", "")]
+
+
+def test_what_takes_too_long_ends_with_what_was_done(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The controller would end the call, and nobody would know of it."""
+    monkeypatch.setattr(
+        "ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.apply.LIMIT_SECONDS", 0.0
+    )
+    [(done, message)] = applied(workload, setting("late", "red"))
+    assert done == "refused" and message.startswith("not tried")
+    assert workload.get(f"{SETTING}/late") is None
 
 
 def test_a_refusal_is_the_api_servers_and_ends_nothing(workload: Workload) -> None:

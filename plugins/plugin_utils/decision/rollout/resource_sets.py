@@ -9,7 +9,7 @@ Source: docs/reference/cluster_api.md, "ClusterResourceSets".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Optional
 
 from ....module_utils.common import settings
@@ -42,9 +42,18 @@ _WHY_UNUSABLE = {
 }
 
 
-def apply_resource_sets(view: View) -> Optional[Outcome]:
-    """Return the step that applies what is due; None where nothing is."""
-    found = [(each, due(each, view.now)) for each in _sets(view)]
+def apply_resource_sets(view: View, again: bool = False) -> Optional[Outcome]:
+    """Return the step that applies what is due; None where nothing is.
+
+    Args:
+        view: the snapshot.
+        again: whether what was refused counts, too: it is tried again where no other step can be taken.
+    """
+    listed_sets = list(_sets(view))
+    rests = resting(listed_sets, _controllers_now(view))
+    found = [(each, due(each, rests)) for each in listed_sets]
+    if not again and not any(not _refused(each) for _set, listed in found for each in listed):
+        return None
     found = [(each, listed) for each, listed in found if listed]
     if not found:
         return None
@@ -54,15 +63,29 @@ def apply_resource_sets(view: View) -> Optional[Outcome]:
     return outcome
 
 
-def due(resource_set: Object, now: int) -> list[Object]:
-    """Return the resources of a set to apply at `now`.
+def due(resource_set: Object, rests: bool) -> list[Object]:
+    """Return the resources of a set that are to be applied.
 
-    What the API server has refused is tried again when it was changed, or a minute later: it may need what comes meanwhile, and
-    must not hold up everything else.
+    What the API server has refused is tried again when it was changed, or unless it `rests`: it may need what comes meanwhile.
     """
     if resource_set.get("paused"):
         return []
-    return [each for each in wanted(resource_set) if not _refused(each) or _rested(each, now)]
+    return [each for each in wanted(resource_set) if not (rests and _refused(each))]
+
+
+def resting(sets: Iterable[Object], now: Optional[int]) -> bool:
+    """Return whether what was refused rests at `now`.
+
+    All of a cluster's refused resources rest from the latest attempt at one of them: where all attempts together take longer than the
+    rest, the first would otherwise be due again when the last has ended.
+
+    Args:
+        sets: all sets of a cluster.
+        now: the controller's clock, by which the attempts were recorded; that of the workload API may differ.
+    """
+    refused = [each for found in sets for each in found["resources"] if _refused(each)]
+    tried = [time for each in refused if (time := parse_time(each.get("lastAppliedTime"))) is not None]
+    return bool(tried) and now is not None and 0 <= now - max(tried) < settings.RESOURCE_SET_RETRY
 
 
 def wanted(resource_set: Object) -> list[Object]:
@@ -163,9 +186,8 @@ def _refused(resource: Object) -> bool:
     )
 
 
-def _rested(resource: Object, now: int) -> bool:
-    tried = parse_time(resource.get("lastAppliedTime"))
-    return tried is None or not 0 <= now - tried < settings.RESOURCE_SET_RETRY
+def _controllers_now(view: View) -> Optional[int]:
+    return parse_time(view.raw.get("observedAt") or view.raw.get("now"))
 
 
 def _sets(view: View) -> Iterator[Object]:

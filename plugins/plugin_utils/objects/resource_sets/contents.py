@@ -37,6 +37,13 @@ _FIRST = (
     "ReplicaSet",
     "Endpoints",
 )
+# The reader's own words name a tag, an alias or a key, and each may be a piece of a password.
+_HIDDEN = (
+    "this can't be read as a manifest is; how it breaks the rules is not shown, since that may quote what is secret"
+)
+_HIDDEN_FIX = (
+    "Correct the YAML syntax on or just before this line; every document needs apiVersion, kind and metadata.name."
+)
 
 
 def state_of(resource: Mapping[str, Any] | None) -> str:
@@ -82,7 +89,13 @@ def documents(resource: Mapping[str, Any]) -> tuple[list[Object], list[Violation
         where = f"{label}, key {key}"
         read, wrong = _read(value, where)
         found += read
-        violations += [Violation(label, child("data", key), None, each.rule, each.fix, each.source) for each in wrong]
+        rule = _HIDDEN if resource["kind"] == kinds.SECRET else ""
+        violations += [
+            Violation(
+                label, child("data", key), None, rule or each.rule, each.fix if not rule else _HIDDEN_FIX, each.source
+            )
+            for each in wrong
+        ]
     if not found and not violations:
         violations.append(
             Violation(label, "data", None, "it has no document", "Write what is to be applied under data.")
@@ -102,7 +115,7 @@ def _read(value: bytes, where: str) -> tuple[list[Object], list[Violation]]:
     # Cluster API takes a list in JSON, too.
     try:
         listed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [], [Violation(where, "", None, "this is not a list in JSON", "Correct its syntax.", where)]
     written, wrong = read_text("\n---\n".join(json.dumps(each) for each in listed), where)
     return [each.data for each in written], wrong

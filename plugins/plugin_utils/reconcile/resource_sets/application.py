@@ -52,6 +52,8 @@ class Application:
 
     def __init__(self, action: Action, arguments: dict[str, t.Any], objects: ClusterObjects, caller: Caller) -> None:
         self._action, self._arguments, self._objects, self._caller = action, arguments, objects, caller
+        # Machines that were not reached: not asked again for each further resource.
+        self._unreached: dict[str, str] = {}
         self.applied: list[str] = []
         self.refused: list[str] = []
 
@@ -120,10 +122,15 @@ class Application:
         machines.sort(key=lambda each: bool(each["metadata"].get("deletionTimestamp")))
         for machine in machines:
             name = str(machine["metadata"]["name"])
+            if name in self._unreached:
+                failures.append(self._unreached[name])
+                continue
             answer = self._caller.call(self._objects.reach(name), MODULE, call)
             if not answer.failed:
                 return _refusals(answer.result)
             failures.append(f"machine {name}: {redact(answer.message)}")
+            if not answer.reached:
+                self._unreached[name] = failures[-1]
         return [one_line(clip("; ".join(failures), _LONGEST)) or "no machine has been bootstrapped"]
 
 

@@ -92,8 +92,7 @@ def _resource_facts(store: Store, namespace: str, key: tuple[str, str], bound: O
 
 def _refusal(resource_set: Object, cluster: Object) -> str:
     """Return why a resource was refused for this cluster."""
-    listed = (resource_set.get("status") or {}).get("conditions") or []
-    condition: Object = next((each for each in listed if each.get("type") == cluster_resource_set.CONDITION), {})
+    condition = _condition(resource_set)
     if condition.get("reason") != rules.NOT_APPLIED:
         return ""
     title, _colon, said = str(condition.get("message") or "").partition(": ")
@@ -169,6 +168,8 @@ def record(store: Store, cluster: Object, resource_set: Object, resources: t.Seq
 def write_status(store: Store, cluster: Object, conditions: t.Mapping[str, Object], now: str) -> None:
     """Write the condition of each set of a cluster, in both contracts.
 
+    What another cluster that the set selects lacks is not overwritten by this one's success.
+
     Args:
         store: the store.
         cluster: the stored Cluster.
@@ -178,6 +179,9 @@ def write_status(store: Store, cluster: Object, conditions: t.Mapping[str, Objec
     for name, condition in conditions.items():
         message = f"{_title(cluster)}: {condition['message']}" if condition["message"] else ""
 
+        if condition["status"] == "True" and _is_anothers(store, cluster, name):
+            continue
+
         def write(stored: Object, condition: Object = condition, message: str = message) -> None:
             kind, status = cluster_resource_set.CONDITION, condition["status"]
             set_condition(stored, kind, status, condition["reason"], message, now)
@@ -186,6 +190,26 @@ def write_status(store: Store, cluster: Object, conditions: t.Mapping[str, Objec
                 stored["status"]["observedGeneration"] = stored["metadata"]["generation"]
 
         store.modify(RESOURCE_SET, _namespace(cluster), name, write)
+
+
+def _is_anothers(store: Store, cluster: Object, name: str) -> bool:
+    """Return whether a set's condition tells what another Cluster lacks.
+
+    It stays until that one has it, or is not selected any more. Otherwise each of a fleet's settled clusters would find it to be
+    written in every run.
+    """
+    stored = store.get(RESOURCE_SET, _namespace(cluster), name) or {}
+    title = str(_condition(stored).get("message") or "").partition(": ")[0]
+    other = title.rpartition("/")[2]
+    if not other or title == _title(cluster) or title != f"Cluster {_namespace(cluster)}/{other}":
+        return False
+    found = store.get(CLUSTER, _namespace(cluster), other)
+    return found is not None and cluster_resource_set.selects(stored, found)
+
+
+def _condition(resource_set: Object) -> Object:
+    listed = (resource_set.get("status") or {}).get("conditions") or []
+    return next((each for each in listed if each.get("type") == cluster_resource_set.CONDITION), {})
 
 
 def _write_older(stored: Object, status: str, reason: str, message: str) -> None:
@@ -241,21 +265,27 @@ def delete_with_cluster(store: Store, cluster: Object) -> list[str]:
 
 def for_alone(store: Store, cluster: Object) -> list[Object]:
     """Return the sets that select this Cluster and no other one."""
+    return _alone(store, cluster, of_cluster(store, cluster))
+
+
+def _alone(store: Store, cluster: Object, sets: list[Object]) -> list[Object]:
+    """Return those of a Cluster's sets that select no other one.
+
+    The other Clusters are read only where there is something to ask of them: a fleet's glance comes here for each.
+    """
+    if not sets:
+        return []
     others = [
         each
         for each in store.list(CLUSTER, _namespace(cluster))
         if each["metadata"]["name"] != cluster["metadata"]["name"]
     ]
-    return [
-        each
-        for each in of_cluster(store, cluster)
-        if not any(cluster_resource_set.selects(each, other) for other in others)
-    ]
+    return [each for each in sets if not any(cluster_resource_set.selects(each, other) for other in others)]
 
 
 def _delete(store: Store, cluster: Object, gone: t.Callable[[Object], bool]) -> list[str]:
     namespace, name = _identity(cluster)
-    leaving = [each for each in for_alone(store, cluster) if _given(each) and gone(each)]
+    leaving = _alone(store, cluster, [each for each in of_cluster(store, cluster) if _given(each) and gone(each)])
     changes = []
     for each in leaving:
         own_name = str(each["metadata"]["name"])

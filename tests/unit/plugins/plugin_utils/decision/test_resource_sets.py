@@ -76,6 +76,32 @@ def test_what_is_due(found: Object, strategy: str, due: bool) -> None:
         )
 
 
+def test_what_was_refused_is_tried_again_where_no_other_step_can_be_taken() -> None:
+    """However long each attempt takes: what would repair the cluster is never behind it."""
+    assert decide(with_set(healthy(1, replicas=3), tried(600)).build())["action"] == "join"
+    assert decide(with_set(healthy(3).deleting("m3"), tried(600)).build())["action"] == "remove"
+    assert decide(with_set(healthy(3), tried(600)).build())["action"] == "applyResourceSets"
+    # The first attempt comes before everything, and is one.
+    both = with_set(healthy(3).deleting("m3"), tried(600), resource(name="b"))
+    assert decide(both.build())["action"] == "applyResourceSets"
+
+
+def test_all_that_was_refused_rests_from_the_latest_attempt() -> None:
+    """Where all attempts take longer than the rest, the first would else be due when the last has ended, for ever."""
+    decision = decide(with_set(healthy(3), tried(300), tried(5) | {"name": "b"}).build())
+    assert decision["action"] == "blocked"
+
+
+@pytest.mark.parametrize("skew", [-3600, 3600])
+def test_the_rest_is_by_the_clock_that_recorded_the_attempt(skew: int) -> None:
+    """The workload API's may be another time altogether."""
+    builder = with_set(healthy(3), tried(5))
+    builder.snapshot["observedAt"] = at(0)
+    builder.snapshot["resourceSets"][0]["resources"][0]["lastAppliedTime"] = at(5)
+    builder.snapshot["now"] = at(skew)
+    assert decide(builder.build())["action"] != "applyResourceSets"
+
+
 def test_it_comes_right_after_the_first_machine_and_before_the_wait_for_a_network() -> None:
     steps = plan(with_set(cluster(3), resource()).build())
     assert [each["action"] for each in steps] == ["initialize", "applyResourceSets", "join", "join", "none"]

@@ -131,6 +131,22 @@ def test_contents_that_can_not_be_applied_are_told_before_anything_is_made(
     assert "s3cr3t" not in texts[2]
 
 
+@pytest.mark.parametrize(
+    "text", ["a: *s3cr3t", "a: !s3cr3t x", "{s3cr3t: 1, s3cr3t: 2}", "apiVersion: v1\nkind: s3cr3tList\nitems: []"]
+)
+def test_what_breaks_the_rules_in_a_secret_is_not_quoted(text: str) -> None:
+    """A password that begins with '!' or '*' is a tag or an alias to YAML."""
+    encoded = {**secret(), "data": {"b": base64.b64encode(text.encode()).decode()}}
+    assert "s3cr3t" in contents.documents(config_map(b=text))[1][0].text()
+    [violation] = contents.documents(encoded)[1]
+    assert "s3cr3t" not in violation.text() and violation.path == "data.b"
+
+
+def test_a_list_that_python_can_not_follow_is_a_violation() -> None:
+    [violation] = contents.documents(config_map(a="[" * 100_000))[1]
+    assert "not a list in JSON" in violation.rule
+
+
 def test_a_secret_of_another_type_is_no_set_s(refused: Refused, labelled: Documents) -> None:
     [violation] = refused([*labelled, resource_set(), secret("Opaque", b=ACCOUNT)])
     assert violation.path == "type" and TYPE in violation.fix

@@ -59,6 +59,13 @@ def with_sets(*sets: Object, resources: t.Sequence[Object] = (CONFIG_MAP,)) -> C
     return dataclasses.replace(made, resource_sets=tuple(sets), resources=tuple(resources))
 
 
+def another() -> Object:
+    """A second Cluster that the set selects."""
+    found = obj("cluster.x-k8s.io/v1beta2", "Cluster", "d", spec={})
+    found["metadata"]["labels"] = dict(LABELS)
+    return found
+
+
 def cluster(store: FileStore) -> Object:
     """The stored Cluster."""
     found = store.get(CLUSTER, "default", "c")
@@ -137,6 +144,25 @@ def test_conditions_of_both_contracts(store: FileStore) -> None:
     assert "reason" not in found["status"]["deprecated"]["v1beta1"]["conditions"][0]
 
 
+def test_a_clusters_success_leaves_what_another_one_lacks(store: FileStore) -> None:
+    """Until that one has it, or is not there any more: a settled cluster finds nothing to write in the meantime."""
+    stored_cluster.apply_manifest(store, with_sets(resource_set()))
+    store.create(another())
+    other = store.get(CLUSTER, "default", "d")
+    assert other is not None
+    refused = {"type": "ResourcesApplied", "status": "False", "reason": "NotApplied", "message": "Pod p: no"}
+    done = {"type": "ResourcesApplied", "status": "True", "reason": "Applied", "message": ""}
+    stored_resource_sets.write_status(store, other, {"cni": refused}, NOW)
+    [before] = stored_resource_sets.of_cluster(store, other)
+    stored_resource_sets.write_status(store, cluster(store), {"cni": done}, NOW)
+    assert stored_resource_sets.of_cluster(store, other) == [before]
+    assert stored_resource_sets.facts(store, other)[0]["message"] == "Pod p: no"
+    store.delete(CLUSTER, "default", "d")
+    stored_resource_sets.write_status(store, cluster(store), {"cni": done}, NOW)
+    [found] = stored_resource_sets.of_cluster(store, cluster(store))
+    assert found["status"]["conditions"][0]["status"] == "True"
+
+
 @pytest.mark.parametrize("field", ["strategy", "clusterSelector"])
 def test_what_a_set_keeps_for_good(store: FileStore, field: str) -> None:
     stored_cluster.apply_manifest(store, with_sets(resource_set()))
@@ -173,9 +199,7 @@ def test_a_deleted_cluster_takes_its_binding_and_what_its_manifest_gave_for_it_a
         wanted = with_sets(resources=())
     stored_cluster.apply_manifest(store, wanted)
     if shared:
-        other = obj("cluster.x-k8s.io/v1beta2", "Cluster", "d", spec={})
-        other["metadata"]["labels"] = dict(LABELS)
-        store.create(other)
+        store.create(another())
     [found] = stored_resource_sets.of_cluster(store, cluster(store))
     stored_resource_sets.record(store, cluster(store), found, [tried("cni", True)])
     objects = ClusterObjects.read(store, "default", "c")
@@ -191,9 +215,7 @@ def test_a_move_carries_them_and_takes_its_own_away(store: FileStore, shared: bo
         store, with_sets(resource_set(resources=("cni", "ccm")), resources=(CONFIG_MAP, PRIVATE))
     )
     if shared:
-        other = obj("cluster.x-k8s.io/v1beta2", "Cluster", "d", spec={})
-        other["metadata"]["labels"] = dict(LABELS)
-        store.create(other)
+        store.create(another())
     [found] = stored_resource_sets.of_cluster(store, cluster(store))
     stored_resource_sets.record(store, cluster(store), found, [tried("cni", True)])
     graph = Graph(store, "default", "c")
