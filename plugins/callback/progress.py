@@ -196,7 +196,7 @@ class CallbackModule(DefaultCallback):  # type: ignore[misc]
 
         The guard of this collection's has said it.
         """
-        if not str(self._play.get_path()).startswith(_PLAYBOOKS):
+        if not os.path.realpath(self._play.get_path()).startswith(_PLAYBOOKS):
             with self._lock:
                 self._show([Line(one_line(f"no hosts matched: {self._play.get_name().strip()}"), WAITING)])
 

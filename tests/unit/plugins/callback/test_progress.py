@@ -64,9 +64,11 @@ def test_the_second_playbook_of_a_command_line_is_followed_too(
 
 @pytest.mark.parametrize("own", [True, False])
 def test_a_play_without_hosts_is_named_unless_the_guard_has_said_it(
-    ends: Ends, capsys: pytest.CaptureFixture[str], own: bool
+    ends: Ends, capsys: pytest.CaptureFixture[str], tmp_path: Path, own: bool
 ) -> None:
-    shipped = Path(progress.__file__).parents[2] / "playbooks" / "reconcile.yml"
+    """Also where the collection is installed as a link."""
+    (tmp_path / "link").symlink_to(Path(progress.__file__).parents[2])
+    shipped = tmp_path / "link" / "playbooks" / "reconcile.yml"
     path = "/srv/own.yml:3" if own else f"{shipped}:7"
     callback = progress.CallbackModule()
     callback.v2_playbook_on_start(None)
