@@ -129,6 +129,15 @@ class View:
         self._labelled.clear()
         self.unreadable.clear()
 
+    def forget_kind(self, kind_ref: KindRef) -> None:
+        """Forget one kind, whose objects are read in another version.
+
+        A fleet's manifests may be of two versions, one after another: what else was read stays.
+        """
+        self._drop_lists(kind_ref)
+        for place in [each for each in self._objects if each[0] == kind_ref]:
+            del self._objects[place]
+
     def _drop_lists(self, kind_ref: KindRef) -> None:
         self._labelled.clear()
         for key in [each for each in self._lists if each[0] == kind_ref]:

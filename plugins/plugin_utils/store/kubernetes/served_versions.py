@@ -28,10 +28,10 @@ class ServedVersions:
 
     Args:
         api: the API.
-        changed: is called where a kind's version becomes another one than was used.
+        changed: is called with a kind whose version becomes another one than was used.
     """
 
-    def __init__(self, api: KubernetesApi, changed: t.Callable[[], None] = lambda: None) -> None:
+    def __init__(self, api: KubernetesApi, changed: t.Callable[[KindRef], None] = lambda _kind_ref: None) -> None:
         self._api, self._changed = api, changed
         self._used: dict[KindRef, str] = {}
         self._noted: dict[KindRef, str] = {}
@@ -81,7 +81,7 @@ class ServedVersions:
             raise self._not_served(obj, kind_ref, version)
         self._used[kind_ref] = version
         if before is not None:
-            self._changed()
+            self._changed(kind_ref)
 
     def identity(self, obj: base.Object) -> tuple[KindRef, str, str]:
         """Prefer an object's version; return kind, namespace and name."""

@@ -44,9 +44,8 @@ class KubernetesStore(base.Store):
     """
 
     def __init__(self, api: KubernetesApi, journal_directory: str | None = None) -> None:
-        self.api = api
-        self._journal_directory = journal_directory
-        self._events, self._served = Events(api), ServedVersions(api, self._forget)
+        self.api, self._journal_directory = api, journal_directory
+        self._events, self._served = Events(api), ServedVersions(api, self._reread)
         # What was read last: an update then needs no request to know what differs. Where it is old, the server refuses.
         self._known: dict[str, Object] = {}
         self._view: View | None = None
@@ -166,11 +165,10 @@ class KubernetesStore(base.Store):
             stored, _emptied = self._apply(kind_ref, own_path, stored, given, None)
         refuse_loss(kind_ref, self.api.host, obj, stored, "spec")
         if obj.get("status") and kind_ref != SECRET:
-            # An API server drops the status of what is created.
+            # An API server drops the status of what is created. Who has seen the object may have written to it.
             try:
                 stored = self.update({**stored, "status": obj["status"]})
             except base.Conflict:
-                # Somebody has seen the object and written to it.
                 stored = self.modify(kind_ref, namespace, name, lambda found: found.update(status=obj["status"]))
         return stored
 
@@ -197,8 +195,7 @@ class KubernetesStore(base.Store):
         base.check_deletion_untouched(kind_ref, metadata, current)
         for field in _OWN_FIELDS:
             metadata.pop(field, None)
-            if field in current:
-                metadata[field] = current[field]
+        metadata.update({field: current[field] for field in _OWN_FIELDS if field in current})
         # A definition without the subresource has the status for a field like any other.
         apart = self._served.has_status_apart(kind_ref)
         if obj.get("status") != stored.get("status") and kind_ref != SECRET and apart:
@@ -335,8 +332,7 @@ class KubernetesStore(base.Store):
         applied.present(obj)
         obj["metadata"].setdefault("generation", 1)
         # One that was moved here is as old as it was.
-        made = origin.created(obj["metadata"])
-        if made is not None:
+        if (made := origin.created(obj["metadata"])) is not None:
             obj["metadata"]["creationTimestamp"] = made
         if kind_ref == (kinds.GROUP_CLUSTER, kinds.CLUSTER):
             self._served.note(obj)
@@ -350,6 +346,10 @@ class KubernetesStore(base.Store):
         self._known.pop(self._object_path(kind_ref, namespace, name), None)
         if self._view is not None:
             self._view.keep_missing(kind_ref, namespace, name)
+
+    def _reread(self, kind_ref: KindRef) -> None:
+        if self._view is not None:
+            self._view.forget_kind(kind_ref)
 
     def _forget(self) -> None:
         # Somebody else is at work on the same objects: nothing that was read before is gone by any more.

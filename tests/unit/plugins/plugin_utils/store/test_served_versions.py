@@ -17,6 +17,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubern
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.served_versions import (
     ServedVersions,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.read_once import OF_NAMESPACE
 
 KIND = ("infrastructure.example.com", "AcmeMachine")
 GROUP = Answer(200, {"versions": [{"version": "v1"}], "preferredVersion": {"version": "v1"}})
@@ -107,11 +109,11 @@ def test_a_manifests_version_is_used_from_its_first_object_on() -> None:
     served = group.served()
     served.prefer(of_version("v1"))
     assert served.of(KIND) == "v1" and group.asked == [KIND[0], "v1"]
-    changed: list[str] = []
-    again = ServedVersions(t.cast(t.Any, group), lambda: changed.append("changed"))
+    changed: list[t.Any] = []
+    again = ServedVersions(t.cast(t.Any, group), changed.append)
     assert again.of(KIND) == "v2"
     again.identity(of_version("v1"))
-    assert again.of(KIND) == "v1" and changed == ["changed"]
+    assert again.of(KIND) == "v1" and changed == [KIND]
 
 
 @pytest.mark.parametrize(
@@ -198,3 +200,30 @@ def test_a_status_without_a_subresource(resources: str, apart: bool) -> None:
 def test_a_namesake_in_another_group_is_not_ours(group: str, used: str) -> None:
     served = Group(v1="machines").served()
     assert served.of((group, "Machine")) == used
+
+
+class Fleet:
+    """API server without objects, of a group with two versions; counts what is listed."""
+
+    host = "https://api"
+
+    def __init__(self) -> None:
+        self.listed: list[str] = []
+
+    def send(self, _verb: str, path: str, query: t.Any = None, **_options: t.Any) -> Answer:
+        """Answer a request."""
+        if query is not None:
+            self.listed.append(path.rpartition("/")[2])
+        versions = [{"version": "v2"}, {"version": "v1"}]
+        return Answer(200, {"versions": versions, "resources": [{"name": "acmemachines"}], "apiVersion": "v1"})
+
+
+def test_a_fleet_of_two_versions_reads_only_the_providers_kind_again() -> None:
+    fleet = Fleet()
+    store = KubernetesStore(t.cast(t.Any, fleet))
+    with store.view(OF_NAMESPACE):
+        for version in ("v1", "v2", "v2", "v1"):
+            store.prefer(of_version(version))
+            for kind in (KIND, ("cluster.x-k8s.io", "Machine")):
+                assert store.list(kind, "default") == [] and store.get(kind, "default", "a") is None
+    assert sorted(fleet.listed) == ["acmemachines"] * 3 + ["machines"]
