@@ -27,14 +27,12 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import 
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.layout import object_path
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
     KubernetesApi,
     Refused,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
-    KubernetesStore,
-    object_path,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 pytestmark = [pytest.mark.full, pytest.mark.skipif(bool(missing()), reason=missing())]
 

@@ -17,10 +17,8 @@ from store_objects import MACHINE, SECRET, secret
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation, roles
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import requests
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
-    KubernetesStore,
-    kind_path,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.layout import kind_path
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import lease_lock
 
 WISH = installation.Wish(definitions.KINDS, ["default", "b"], [{"kind": "User", "name": "runner"}])

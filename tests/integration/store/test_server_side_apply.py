@@ -26,14 +26,12 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import applied
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.layout import object_path
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
     KubernetesApi,
     Refused,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
-    KubernetesStore,
-    object_path,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 Object = dict[str, t.Any]
 NOW = "2026-01-01T00:00:00Z"

@@ -15,7 +15,7 @@ import contextlib
 import copy
 import typing as t
 
-from ...crds import crd_names, definitions
+from ...crds import definitions
 from ...objects import kinds, origin
 from ...processes.failpoints import around
 from .. import base
@@ -27,6 +27,7 @@ from . import applied
 from .creation import create_once, without_status
 from .dropped_fields import refuse_loss
 from .dry_run import refused_fields
+from .layout import kind_path, object_path
 from .requests import FIELD_MANAGER, Answer, KubernetesApi, Refused, refusal
 from .served_versions import ServedVersions
 
@@ -356,24 +357,6 @@ class KubernetesStore(base.Store):
         self._known.clear()
         if self._view is not None:
             self._view.forget()
-
-
-def kind_path(kind_ref: KindRef, namespace: str | None, version: str = "") -> str:
-    """Return the path of a kind's objects in one namespace, or all."""
-    base.check_kind_ref(kind_ref)
-    group, kind = kind_ref
-    version = version or definitions.version_of(kind)
-    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
-    if namespace is None:
-        return f"{root}/{crd_names.plural(kind)}"
-    base.check_namespace(namespace)
-    return f"{root}/namespaces/{namespace}/{crd_names.plural(kind)}"
-
-
-def object_path(kind_ref: KindRef, namespace: str, name: str, version: str = "") -> str:
-    """Return an object's API path; refuse invalid names."""
-    base.check_name(name)
-    return f"{kind_path(kind_ref, namespace, version)}/{name}"
 
 
 def as_kept(obj: t.Mapping[str, t.Any]) -> Object:
