@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...module_utils.common.bounded_yaml import read_json
+from ..documents.names import is_dns_label
 from . import kinds
 
 if TYPE_CHECKING:
@@ -51,7 +52,10 @@ def note(cluster: Object, manifest: ClusterManifest) -> None:
 
 
 def noted(cluster: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Return the noted versions by (apiGroup, kind); {} for a damaged note."""
+    """Return the noted versions by (apiGroup, kind); {} for a damaged note.
+
+    A version becomes part of a path: what is no DNS label is left out.
+    """
     annotations = (cluster.get("metadata") or {}).get("annotations") or {}
     try:
         versions = read_json(annotations.get(kinds.ANNOTATION_INFRASTRUCTURE_VERSIONS, "{}"))
@@ -59,4 +63,8 @@ def noted(cluster: Mapping[str, Any]) -> dict[tuple[str, str], str]:
         return {}
     named = versions.items() if isinstance(versions, dict) else ()
     parted = ((str(name).partition("."), version) for name, version in named)
-    return {(group, kind): version for (kind, _dot, group), version in parted if isinstance(version, str)}
+    return {(group, kind): version for (kind, _dot, group), version in parted if _is_version(version)}
+
+
+def _is_version(noted_version: Any) -> bool:
+    return isinstance(noted_version, str) and is_dns_label(noted_version)

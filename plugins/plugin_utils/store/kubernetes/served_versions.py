@@ -4,7 +4,7 @@
 """Versions in which a Kubernetes API serves other providers' kinds.
 
 This collection's own kinds have one version each. Another provider's are of any, and a reference in Cluster API's v1beta2 names none: the
-API server is asked, a group and a version once each, and only versions that a kind needs. Where these credentials may not ask, they are
+API server is asked, a group and a version once each, and only what a kind needs. Where these credentials may not ask, they are
 refused once.
 """
 
@@ -105,7 +105,7 @@ class ServedVersions:
         ``first`` is asked before the preferred one. None where none has the kind, "" where versions may not be read: to ask again would be refused again.
         """
         base.check_kind_ref((kind_ref[0], kinds.CLUSTER))
-        known = kind_ref[0] in self._versions
+        known = self._is_known(kind_ref[0])
         found = self._searched(kind_ref, first)
         if found is None and known:
             # What a group had before may lack a kind that was installed since.
@@ -115,13 +115,16 @@ class ServedVersions:
 
     def _searched(self, kind_ref: KindRef, first: str) -> t.Optional[str]:
         group, plural = kind_ref[0], crd_names.plural(kind_ref[1])
+        # It is needed, whatever the others have, and mostly has the kind: which others there are is then not asked.
+        asked = base.is_subdomain(first) and self._answers(group, first, needed=True)
+        if asked and plural in (self._resources[group, first] or ()):
+            return first
         versions = self._versions_of(group)
         if versions is None:
             return ""
         silent, refused = [], False
-        for version in sorted(versions, key=lambda each: each != first):
-            # The one that is asked for is needed, whatever the others have.
-            if not self._answers(group, version, needed=version == first):
+        for version in versions:
+            if not self._answers(group, version, needed=False):
                 silent.append(version)
                 continue
             resources = self._resources[group, version]
@@ -158,8 +161,11 @@ class ServedVersions:
             self._resources[group, version] = None if answer.status == 403 else names
         return True
 
+    def _is_known(self, group: str) -> bool:
+        return group in self._versions or any(each[0] == group for each in self._resources)
+
     def _forget(self, group: str) -> None:
-        del self._versions[group]
+        self._versions.pop(group, None)
         for key in [each for each in self._resources if each[0] == group]:
             del self._resources[key]
 

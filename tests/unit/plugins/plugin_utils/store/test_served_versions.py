@@ -108,7 +108,7 @@ def test_a_manifests_version_is_used_from_its_first_object_on() -> None:
     group = Group(v2="acmemachines", v1="acmemachines", v0="")
     served = group.served()
     served.prefer(of_version("v1"))
-    assert served.of(KIND) == "v1" and group.asked == [KIND[0], "v1"]
+    assert served.of(KIND) == "v1" and group.asked == ["v1"]
     changed: list[t.Any] = []
     again = ServedVersions(t.cast(t.Any, group), changed.append)
     assert again.of(KIND) == "v2"
@@ -150,6 +150,8 @@ def test_whoever_may_not_ask_uses_what_the_manifest_or_the_note_says() -> None:
     served = ServedVersions(t.cast(t.Any, Server(Answer(403, {}))))
     served.note(clusters_note('{"AcmeMachine.infrastructure.example.com": "v6"}'))
     assert served.of((KIND[0], "AcmeCluster")) == "" and served.of(KIND) == "v6"
+    served.note(clusters_note('{"AcmeMachineTemplate.infrastructure.example.com": "v6/../../../api/v1"}'))
+    assert served.of((KIND[0], "AcmeMachineTemplate")) == ""
     served.prefer(of_version("v7"))
     assert served.of(KIND) == "v7" and served.has_status_apart(KIND)
 
@@ -170,6 +172,15 @@ def test_later_tasks_use_the_version_that_is_noted_on_the_cluster(note: str, use
     served = Group(v2="acmemachines", v1="acmemachines").served()
     served.note(clusters_note(note))
     assert served.of(KIND) == used
+
+
+def test_a_noted_version_needs_one_request() -> None:
+    group = Group(v2="acmemachines", v1="acmemachines acmeclusters")
+    served = group.served()
+    served.note(clusters_note('{"AcmeMachine.infrastructure.example.com": "v1"}'))
+    assert served.of(KIND) == "v1" and group.asked == ["v1"]
+    # Others of the group are asked for as ever.
+    assert served.of((KIND[0], "AcmeCluster")) == "v1" and group.asked == ["v1", KIND[0], "v2"]
 
 
 def test_the_manifest_goes_before_the_note() -> None:
