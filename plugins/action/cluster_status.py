@@ -14,7 +14,10 @@ from ..plugin_utils.decision.decide import decide
 from ..plugin_utils.observe.observation import observe
 from ..plugin_utils.pki.certificates import PkiError
 from ..plugin_utils.pki.kubeconfig import read_kubeconfig, write_kubeconfig
-from ..plugin_utils.reconcile.status_table import status_data, status_table
+from ..plugin_utils.progress.progress_lines import Line
+from ..plugin_utils.reconcile.status.data import status_data
+from ..plugin_utils.reconcile.status.table import status_lines
+from ..plugin_utils.records.journal_entries import last_failure
 
 
 class ActionModule(ControlPlaneAction):
@@ -34,7 +37,9 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments)
         snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339())
         decision = decide(snapshot)
-        data = status_data(snapshot, decision)
+        data = status_data(
+            snapshot, decision, self.host_of(arguments["cluster"]), last_failure(self.journal(arguments))
+        )
         refused: t.Optional[PkiError] = None
         changed = False
         if arguments["kubeconfig"] and read_kubeconfig(objects.store, objects.cluster) is not None:
@@ -45,7 +50,7 @@ class ActionModule(ControlPlaneAction):
                 refused = error
                 del data["kubeconfig"]
         if arguments["show"]:
-            self.display.display("\n" + status_table(data))
+            self.display.display_lines([Line(""), *status_lines(data)])
         if refused is not None:
             raise refused
         return {"changed": changed, "status": data}

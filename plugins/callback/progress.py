@@ -53,12 +53,12 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible import constants as C
 from ansible.plugins.callback.default import CallbackModule as DefaultCallback
 
 from ..module_utils.common import settings
 from ..module_utils.common.legible import one_line
-from ..plugin_utils.progress import channel, progress_lines
+from ..plugin_utils.progress import channel
+from ..plugin_utils.progress.colors import color_of
 from ..plugin_utils.progress.progress_lines import WAITING, Line, ProgressLines
 
 TICK_SECONDS = 0.5
@@ -272,14 +272,8 @@ class CallbackModule(DefaultCallback):  # type: ignore[misc]
         if self._drawn and (lines or live != self._drawn):
             self._display.display(_CLEAR, screen_only=True, newline=False)
             self._drawn = ""
-        colors = {
-            progress_lines.GOOD: C.COLOR_OK,
-            progress_lines.BAD: C.COLOR_ERROR,
-            WAITING: C.COLOR_VERBOSE,
-            progress_lines.CHANGED: C.COLOR_CHANGED,
-        }
         for line in lines:
-            self._display.display(line.text, color=colors.get(line.kind))
+            self._display.display(line.text, color=color_of(line.kind))
         if live and not self._drawn:
             # The cursor goes back to its start: a warning of Ansible's own begins there.
             self._display.display(f"{live}\r", screen_only=True, newline=False)

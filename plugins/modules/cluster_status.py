@@ -14,9 +14,9 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Observes the cluster through one of its healthy machines and prints one table, with replicas desired, ready and up to date, the version, etcd's members
-    with leader and alarms, each machine's conditions, whether kube-proxy and the cluster's DNS work and new Nodes can register, and what the cluster waits
-    for and why.
+  - Observes the cluster through one of its healthy machines and prints a verdict, what next with what to type, and the step that failed last. Then comes one
+    table, with replicas desired, ready and up to date, the version, etcd's members with leader and alarms, each machine's conditions, and whether kube-proxy
+    and the cluster's DNS work and new Nodes can register.
   - Changes nothing, takes no lock and can run beside a reconcile.
 options:
   kubeconfig:
@@ -102,4 +102,24 @@ status:
     decision:
       description: What would be done next, or what the cluster waits for and why.
       type: dict
+    host:
+      description: The cluster's host in the inventory.
+      type: str
+      version_added: 0.10.0
+    trouble:
+      description:
+        - What is wrong, in words, by its kind. V(unhealthy), V(blocked) until a person acts, and V(outdated) where the cluster is not as the stored
+          manifest says; an empty list for each that it is not.
+      type: dict
+      version_added: 0.10.0
+    next:
+      description:
+        - What comes next. C(message) is what reconcile would do, or what is waited for, C(todo) what a person does, and C(command) what to type.
+      type: dict
+      version_added: 0.10.0
+    lastFailure:
+      description:
+        - The step that failed last, with C(at), C(action), C(target), C(message) and C(isLast), whether no step was finished since. Null where none did.
+      type: dict
+      version_added: 0.10.0
 """

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.utils.color import stringc
 from ansible.utils.display import Display
 
-from ...module_utils.common.legible import visible
+from ...module_utils.common.legible import one_line, visible
 from ..progress import channel
+from ..progress.colors import color_of
+from ..progress.progress_lines import Line
 
 
 class Screen:
@@ -30,6 +33,22 @@ class Screen:
         """Show lines."""
         if not self.send("text", text=text):
             Display().display(visible(text))
+
+    def display_lines(self, lines: t.Sequence[Line]) -> None:
+        """Show lines, in a terminal in the colours of their kinds.
+
+        In one piece, and without colours in Ansible's log.
+        """
+        if self.send("lines", lines=[(each.text, each.kind) for each in lines]):
+            return
+        shown = [(one_line(each.text), color_of(each.kind)) for each in lines]
+        plain = "\n".join(text for text, _color in shown)
+        painted = "\n".join(stringc(text, color) if color and text else text for text, color in shown)
+        if painted == plain:
+            Display().display(plain)
+            return
+        Display().display(painted, screen_only=True)
+        Display().display(plain, log_only=True)
 
     def send(self, event: str, /, **fields: t.Any) -> bool:
         """Send an event to the callback ``progress``; False without it."""

@@ -101,6 +101,8 @@ class ProgressLines:
         name = str(event.get("host") or "")
         if event["event"] == "text":
             return [Line(visible(str(event["text"])))]
+        if event["event"] == "lines":
+            return [Line(one_line(str(text)), str(kind)) for text, kind in event["lines"]]
         host = self._hosts.setdefault(name, _Host())
         handler = getattr(self, f"_on_{event['event']}", None)
         found: list[Line] = handler(name, host, event) if handler is not None else []

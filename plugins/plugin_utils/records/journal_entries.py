@@ -8,10 +8,12 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
+from ...module_utils.common.values import clip
 from ..store.base import StoreError
 from ..store.journal import Journal
 from .cluster_objects import ClusterObjects
 
+FAILURES = ("failed", "interrupted")
 INTERRUPTED = "the run that began this ended before it did; what it left was found and resumed"
 
 
@@ -44,6 +46,27 @@ def changes_of(journal: Journal, run: str) -> list[str]:
         elif each["id"] in succeeded:
             changes.append(" ".join(str(each[key]) for key in ("action", "target") if each.get(key)))
     return changes
+
+
+def last_failure(journal: Journal) -> t.Optional[dict[str, t.Any]]:
+    """Return the step that failed last, None where none did.
+
+    A step whose run ended before it did counts. Returns ``at`` (RFC 3339), ``action``, ``target``, ``message`` (its first line) and
+    ``isLast``: whether no step was finished since.
+    """
+    entries = journal.entries()
+    outcomes = [each for each in entries if each["event"] == "outcome"]
+    failed = next((each for each in reversed(outcomes) if each.get("result") in FAILURES), None)
+    if failed is None:
+        return None
+    step = next((each for each in entries if each["event"] == "intent" and each["id"] == failed["id"]), {})
+    return {
+        "at": clip(failed.get("time"), 64),
+        "action": clip(step.get("action"), 80),
+        "target": clip(step.get("target"), 253),
+        "message": clip(str(failed.get("message") or "").strip().partition("\n")[0]),
+        "isLast": failed is outcomes[-1],
+    }
 
 
 def close_intents(journal: Journal, run: str, result: str, message: str) -> None:

@@ -255,12 +255,14 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
             "Failed": "ComponentFailed",
             "DoesNotExist": "ComponentMissing",
         }
+        # Where nothing is known of any of them, one look is enough.
+        named = f" --name {component}" if each["status"] == terms.FALSE else ""
         found.append(
             Trouble(
                 ETCD_HEALTHY if component == "etcd" else COMPONENTS_HEALTHY,
                 reason.get(each["reason"], "ComponentUnknown"),
                 f"{component} on machine {machine.name}: {each['message'] or each['reason']}",
-                f"On {typed_name(machine.name)} look at crictl ps -a --name {component}, crictl logs and journalctl -u kubelet.",
+                f"On {typed_name(machine.name)} look at crictl ps -a{named}, crictl logs and journalctl -u kubelet.",
                 waits,
             )
         )

@@ -27,7 +27,7 @@ from ...records.cluster_objects import ClusterObjects
 from ...store import base, opening
 from ...store.journal import Journal
 from .. import plan_and_reconcile, run_outcomes
-from ..status_table import status_data
+from ..status.data import status_data
 from . import text
 
 Object = dict[str, t.Any]

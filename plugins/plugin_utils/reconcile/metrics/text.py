@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Metrics of a cluster as text for Prometheus. Pure.
 
-One more way to print a status (status_table.py). What is not known has no line: a 0 would be a claim.
+One more way to print a status (status/table.py). What is not known has no line: a 0 would be a claim.
 
 Source: https://prometheus.io/docs/instrumenting/exposition_formats, "Text-based format".
 """

@@ -31,10 +31,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.sna
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.conditions import set_condition
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, overview
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.run_outcomes import FAILED, summary_text
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status_table import (
-    status_data,
-    status_table,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.data import status_data
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.table import status_table
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.events import event_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 

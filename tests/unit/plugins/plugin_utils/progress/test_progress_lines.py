@@ -228,3 +228,13 @@ def test_hostile_text_is_shown_as_text(hostile: str, event: str) -> None:
 @pytest.mark.parametrize(("number", "text"), [(-1, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s")])
 def test_durations(number: float, text: str) -> None:
     assert seconds(number) == text
+
+
+def test_lines_of_others_keep_their_kinds(screen: Screen) -> None:
+    """A status is shown whole, each of its lines in its own colour, and begins no line of its own."""
+    assert screen.take("lines", lines=[["CLUSTER a\x1b[2J", "bad"], ["", "plain"], ["x\ny", "good"]]) == [
+        "CLUSTER a\\x1b[2J",
+        "",
+        "x y",
+    ]
+    assert [each.kind for each in screen.shown] == ["bad", "plain", "good"]

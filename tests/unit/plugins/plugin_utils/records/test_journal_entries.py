@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.journal_entries import (
     close_intents,
+    last_failure,
     open_intents_of,
     steps_of,
 )
@@ -55,3 +56,17 @@ def test_every_step_of_a_run_counts_however_much_was_noted_between(journal: Jour
         for _each in range(4):
             journal.note("run", "an etcd snapshot was taken and verified", {"snapshot": "/var/lib/x.db"})
     assert [each["target"] for each in steps_of(journal, "run")] == [f"m{number}" for number in range(12)]
+
+
+def test_the_step_that_failed_last(tmp_path: Path) -> None:
+    """A killed run's step counts; its first line is told, and whether another step was finished since."""
+    times = iter(f"2026-01-31T11:0{number}:00Z" for number in range(9))
+    journal = Journal(str(tmp_path), "default", "prod", clock=lambda: next(times))
+    assert last_failure(journal) is None
+    journal.outcome(journal.intent("join", "m2", "run"), "failed", "kubeadm ended\x1b[2J with 1\nand more")
+    told = {"action": "join", "target": "m2", "message": "kubeadm ended\\x1b[2J with 1", "at": "2026-01-31T11:01:00Z"}
+    assert last_failure(journal) == {**told, "isLast": True}
+    journal.outcome(journal.intent("join", "m3", "run"), "succeeded")
+    assert last_failure(journal) == {**told, "isLast": False}
+    journal.outcome(journal.intent("remove", "m3", "killed"), "interrupted", "the run ended")
+    assert (last_failure(journal) or {})["action"] == "remove"

@@ -21,7 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.me
     run_text,
     state_text,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status_table import status_data
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.data import status_data
 
 STORE = "/srv/clusters/store"
 ETCD_FIGURES = ("etcd_voters", "etcd_healthy_voters", "etcd_quorum", "etcd_failure_tolerance", "etcd_leader_info")

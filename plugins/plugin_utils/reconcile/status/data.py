@@ -1,48 +1,38 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Status of a cluster as data and as a table. Pure.
+"""Status of a cluster as data. Pure.
 
-Every text in it is one legible line.
+Every text in it is one legible line. docs/reference/status.schema.json is its shape.
 """
 
 from __future__ import annotations
 
 import typing as t
 
-from ...module_utils.common import quorum
-from ...module_utils.common.legible import block, legible
-from ...module_utils.common.values import clip, format_time
-from ..decision.checks.drift import static_pod_drift
-from ..decision.conditions.node_network import WAY_OUT, lacks_plugin
-from ..decision.removal.left_behind import LEFT_BEHIND, left_behind
-from ..decision.rollout import resource_sets
-from ..decision.rollout.uptodate import expiry_of
-from ..decision.snapshot.typed_snapshot import View, read_snapshot
-from ..objects.conditions import (
-    API_SERVER_POD_HEALTHY,
-    CONTROLLER_MANAGER_POD_HEALTHY,
-    ETCD_MEMBER_HEALTHY,
-    HEALTH_MARKS,
-    SCHEDULER_POD_HEALTHY,
-)
+from ....module_utils.common import quorum
+from ....module_utils.common.legible import legible
+from ....module_utils.common.values import clip, format_time
+from ...decision.checks.drift import static_pod_drift
+from ...decision.conditions.node_network import lacks_plugin
+from ...decision.removal.left_behind import left_behind
+from ...decision.rollout import resource_sets
+from ...decision.rollout.uptodate import expiry_of
+from ...decision.snapshot.typed_snapshot import View, read_snapshot
+from ...objects.conditions import HEALTH_MARKS
+from .verdict import trouble, what_next
 
 Object = dict[str, t.Any]
 
-GOOD, BAD, UNKNOWN = "ok", "NO", "?"
-HEALTH_COLUMNS = (
-    ("API", API_SERVER_POD_HEALTHY),
-    ("CTRL", CONTROLLER_MANAGER_POD_HEALTHY),
-    ("SCHED", SCHEDULER_POD_HEALTHY),
-    ("ETCD", ETCD_MEMBER_HEALTHY),
-    ("UPTODATE", "UpToDate"),
-)
 
-
-def status_data(snapshot: Object, decision: Object) -> Object:
+def status_data(snapshot: Object, decision: Object, host: str = "", last_failure: t.Optional[Object] = None) -> Object:
     """Return the status data of a valid snapshot and its decision.
 
-    Valid: ``check_snapshot`` accepts it.
+    Args:
+        snapshot: ``check_snapshot`` accepts it.
+        decision: the decision about it.
+        host: the cluster's host in the inventory, by default its name.
+        last_failure: the step that failed last, from the journal.
     """
     view = read_snapshot(snapshot)
     left, drift = ([each["message"] for each in found(view)] for found in (left_behind, static_pod_drift))
@@ -103,7 +93,11 @@ def status_data(snapshot: Object, decision: Object) -> Object:
             "reasons": decision.get("reasons") or [],
             "blockedOn": decision.get("blockedOn") or [],
         },
+        "lastFailure": last_failure,
     }
+    data["host"] = host or data["cluster"]
+    data["trouble"] = trouble(data, {**decision, "blockedOn": data["decision"]["blockedOn"]})
+    data["next"] = what_next({**decision, "blockedOn": data["decision"]["blockedOn"]}, data["paused"], data["host"])
     shown: Object = legible(data)
     return shown
 
@@ -252,143 +246,3 @@ def _addons(addons: Object, reachable: bool) -> Object:
             else str(bootstrap.get("message") or "whether new Nodes can register is not known"),
         },
     }
-
-
-def status_table(data: Object) -> str:
-    """Return the status table as text, without a trailing newline."""
-    replicas, version, etcd = data["replicas"], data["version"], data["etcd"]
-    running = ", ".join(version["running"]) or "nothing yet"
-    lines = [
-        f"CLUSTER {data['namespace']}/{data['cluster']}   {data['phase']}" + ("   PAUSED" if data["paused"] else ""),
-        f"  replicas   {replicas['desired']} desired, {replicas['existing']} existing, {replicas['ready']} ready, {replicas['upToDate']} up to date",
-        f"  version    {version['desired']} wanted, {running} running",
-        f"  endpoint   {data['endpoint']['address'] or 'none yet'}   {_word(data['endpoint']['answers'], 'answers', 'DOES NOT ANSWER', 'not asked')}",
-        f"  etcd       {_etcd_line(etcd)}",
-        f"  add-ons    {'; '.join(_addon_line(data['addons'][key]) for key in ('kubeProxy', 'dns', 'nodeRegistration'))}",
-    ]
-    lines += [f"  resources  {_resource_set_line(each)}" for each in data["resourceSets"]]
-    if data["withoutNetworkPlugin"]:
-        lines.append(
-            f"  network    NO NETWORK PLUGIN on {', '.join(data['withoutNetworkPlugin'])}: no pod can run there"
-        )
-        lines.append(f"             to do: {WAY_OUT}")
-    if data["readinessGates"]:
-        lines += _gate_lines(data["readinessGates"])
-    if data["maintenance"]:
-        lines.append(f"  window     {_window_line(data['maintenance'])}")
-    if not data["reachable"]:
-        lines.append(f"  seen from  no machine: {data['message']}")
-    lines += [f"  left       {each}" for each in data["leftBehind"]]
-    lines += [f"  drift      {each}" for each in data["drift"]]
-    if data["machines"]:
-        lines += ["", *_machine_rows(data)]
-    lines += ["", *_decision_lines(data["decision"])]
-    if data.get("kubeconfig"):
-        lines.append(f"  kubeconfig {data['kubeconfig']}")
-    return block(lines)
-
-
-def _resource_set_line(found: Object) -> str:
-    done = found["resources"] - len(found["notApplied"])
-    paused = ", paused" if found["paused"] else ""
-    line = f"{clip(found['name'], 80)}: {done} of {found['resources']} applied ({found['strategy']}{paused})"
-    if found["notApplied"]:
-        line += f"; NOT APPLIED: {', '.join(clip(each, 320) for each in found['notApplied'])}"
-        line += f": {clip(found['message'], 1000)}" if found["message"] else ""
-    return line
-
-
-def _word(value: t.Optional[bool], yes: str, no: str, unknown: str) -> str:
-    return unknown if value is None else (yes if value else no)
-
-
-def _etcd_line(etcd: Object) -> str:
-    if etcd.get("external"):
-        return f"external: {clip(etcd['message'], 400)}"
-    if not etcd["known"]:
-        return f"not known: {etcd['message']}"
-    parts = []
-    for member in etcd["members"]:
-        notes = [note for note, on in (("leader", member["leader"]), ("learner", member["learner"])) if on]
-        if member["healthy"] is not True:
-            notes.append("NOT HEALTHY")
-        parts.append(member["name"] + (f" ({', '.join(notes)})" if notes else ""))
-    voters = sum(1 for member in etcd["members"] if not member["learner"])
-    alarms = ", ".join(f"{each['alarm']} on {each['member']}" for each in etcd["alarms"])
-    line = f"{voters} voters: {', '.join(parts)}; " + (f"ALARMS: {alarms}" if alarms else "no alarms")
-    return line + ("; MEMBERS DISAGREE about the member list" if etcd.get("agrees") is False else "")
-
-
-def _gate_lines(gates: list[Object]) -> list[str]:
-    words = {"True": "met", "False": "NOT MET"}
-    met = sum(1 for gate in gates if gate["status"] == "True")
-    lines = [f"  gates      {met} of {len(gates)} met"]
-    for gate in gates:
-        if gate["status"] != "True":
-            said = clip(gate.get("message"), 400)
-            name, state = clip(gate["name"], 63), words.get(gate["status"], "unknown")
-            lines.append(f"    {name}: {state}" + (f": {said}" if said else ""))
-    return lines
-
-
-def _window_line(window: Object) -> str:
-    said = clip(window.get("message"), 400)
-    if window.get("open") is None:
-        return f"unknown: {said}"
-    if window["open"]:
-        return f"open until {window.get('closesAt') or 'further notice'} ({said})"
-    opens = f"opens {window['opensAt']}" if window.get("opensAt") else "never opens"
-    return f"closed, {opens} ({said})"
-
-
-def _addon_line(addon: Object) -> str:
-    return str(addon["message"]) + (" (NOT WORKING)" if addon["works"] is False else "")
-
-
-def _machine_rows(data: Object) -> list[str]:
-    rows = [["MACHINE", "VERSION", "DOMAIN", "ADDRESS", "NODE", *(title for title, _type in HEALTH_COLUMNS)]]
-    leader = data["etcd"].get("leader")
-    for machine in data["machines"]:
-        by_type = {each["type"]: each["status"] for each in machine["conditions"]}
-        cells = [{"True": GOOD, "False": BAD}.get(by_type.get(kind, ""), UNKNOWN) for _title, kind in HEALTH_COLUMNS]
-        if leader and machine["node"] == leader and cells[3] == GOOD:
-            cells[3] = "ok, leader"
-        node = machine["node"] or (machine["bootstrap"] or "not yet").lower()
-        rows.append(
-            [
-                machine["name"] + (" (deleting)" if machine["deleting"] else ""),
-                machine["version"],
-                machine["failureDomain"] or "-",
-                machine["address"] or "-",
-                "same" if node == machine["name"] else node,
-                *cells,
-            ]
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    text = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-    for machine in data["machines"]:
-        for condition in machine["conditions"]:
-            if condition["status"] != "True" and condition.get("message"):
-                text.append(f"    {machine['name']}: {condition['type']} {condition['status']}: {condition['message']}")
-    return text
-
-
-def _decision_lines(decision: Object) -> list[str]:
-    if decision["action"] == "none":
-        # What a machine has left behind has a line of its own.
-        said = [each["message"] for each in decision["reasons"] if each["reason"] != LEFT_BEHIND]
-        reasons = "; ".join(said) or "everything is as the manifest says"
-        return [f"  next       nothing to do: {reasons}"]
-    title = {"blocked": "BLOCKED", "wait": "waits for", "postponed": "postponed"}.get(decision["action"], "next")
-    if decision["blockedOn"]:
-        return [
-            line
-            for each in decision["blockedOn"]
-            for line in (
-                f"  {title:<10} {each['message']}",
-                f"             to do: {each['fix']}" if each.get("fix") else "",
-            )
-            if line
-        ]
-    reasons = "; ".join(each["message"] for each in decision["reasons"])
-    return [f"  {title:<10} {decision['action']}: {reasons} (run the playbook reconcile)"]

@@ -1,0 +1,33 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lines on the screen: in colours where there is a terminal, and never in Ansible's log."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from ansible.utils import color, display
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.screen import Screen
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.progress.progress_lines import BAD, PLAIN, Line
+
+LINES = [Line("CLUSTER a\x1b[2J", BAD), Line("", BAD), Line("  phase  x", PLAIN)]
+TEXT = "CLUSTER a\\x1b[2J\n\n  phase  x"
+
+
+@pytest.mark.parametrize("is_coloured", [True, False])
+def test_colours_are_for_a_terminal_alone(
+    is_coloured: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(color, "ANSIBLE_COLOR", is_coloured)
+    monkeypatch.setattr(display, "logger", logging.getLogger("ansible"))
+    with caplog.at_level(logging.INFO):
+        Screen().display_lines(LINES)
+    painted = "\x1b[0;31mCLUSTER a\\x1b[2J\x1b[0m\n\n  phase  x"
+    assert capsys.readouterr().out == f"{painted if is_coloured else TEXT}\n"
+    assert [each.message for each in caplog.records] == [TEXT]
