@@ -53,7 +53,7 @@ def is_ours(definition: Mapping[str, Any]) -> bool:
 def is_providers(definition: Mapping[str, Any]) -> bool:
     """Return whether a registered kind's definition is the provider's own.
 
-    In Cluster API's group for infrastructure: it is not ours, or another manager's versions have replaced ours. In any other group it has a
+    In Cluster API's group for infrastructure: it is not ours, or the provider's versions have replaced ours. In any other group it has a
     label of Cluster API's contract: other software may have kinds of the same name.
     """
     if definition["spec"]["group"] == kinds.GROUP_INFRASTRUCTURE:
@@ -62,12 +62,32 @@ def is_providers(definition: Mapping[str, Any]) -> bool:
 
 
 def _is_replaced(definition: Mapping[str, Any]) -> bool:
-    # Whoever merges theirs into ours leaves our label. Which manager has set the versions an API server knows.
+    # Whoever merges theirs into ours leaves our label and our annotations. An API server knows which client has set the versions: this
+    # collection, or another one, which may have restored ours from a backup.
     entries = (definition.get("metadata") or {}).get("managedFields") or []
     managers = [
         each.get("manager") for each in entries if "f:versions" in ((each.get("fieldsV1") or {}).get("f:spec") or {})
     ]
-    return bool(managers) and FIELD_MANAGER not in managers
+    return FIELD_MANAGER not in managers and not _is_as_made(definition)
+
+
+def _is_as_made(definition: Mapping[str, Any]) -> bool:
+    """Return whether an infrastructure kind's versions are as this collection writes them.
+
+    In each revision that is one version, which describes no field of a machine's or a cluster's spec: those are the provider's to check, and
+    a provider's own definition describes them. One that describes none either loses nothing where ours is written over it.
+    """
+    kind, versions = str(definition["spec"]["names"]["kind"]), definition["spec"].get("versions") or []
+    if [each.get("name") for each in versions] != [definitions.version_of(kind)]:
+        return False
+    spec = _field((versions[0].get("schema") or {}).get("openAPIV3Schema"), "spec")
+    if kind.endswith("Template"):
+        spec = _field(_field(spec, "template"), "spec")
+    return "properties" not in spec and spec.get("x-kubernetes-preserve-unknown-fields") is True
+
+
+def _field(schema: Optional[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
+    return ((schema or {}).get("properties") or {}).get(name) or {}
 
 
 def is_cluster_apis(definition: Mapping[str, Any]) -> bool:

@@ -42,11 +42,13 @@ class Server:
 
 
 def ours(*kinds: str, manager: str = FIELD_MANAGER) -> list[Object]:
-    """The collection's definitions; of another manager's versions by now, maybe."""
+    """The collection's definitions; with another manager's versions by now, maybe."""
     made = [definitions.definition(each) for each in definitions.infrastructure_kinds("Acme") if each.name in kinds]
     for each in made:
         entry = {"manager": manager, "operation": "Update", "fieldsV1": {"f:spec": {"f:versions": {}}}}
         each["metadata"]["managedFields"] = [entry]
+        if manager != FIELD_MANAGER:
+            each["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": {"type": "object"}}
     return made
 
 
@@ -130,10 +132,15 @@ def test_who_defines_a_providers_kinds(
 def test_what_is_applied_over_ours_is_not_written_over() -> None:
     """Its label is ours, as whoever merges theirs into it leaves it; nor is what it lacks made beside it."""
     [replaced] = ours("AcmeMachine", manager="helm")
-    replaced["spec"]["versions"][0]["additionalPrinterColumns"] = []
     assert planned([replaced], REGISTERED)[0] == set()
-    replaced["metadata"]["managedFields"][0]["manager"] = FIELD_MANAGER
-    assert planned([replaced], REGISTERED)[0] == names(OURS, *KINDS)
+
+
+def test_what_a_backup_brought_back_is_updated() -> None:
+    """Ours of an earlier revision, which another client has written."""
+    [restored] = ours("AcmeMachine")
+    restored["spec"]["versions"][0]["additionalPrinterColumns"] = []
+    restored["metadata"]["managedFields"][0]["manager"] = "velero-server"
+    assert planned([restored], REGISTERED)[0] == names(OURS, *KINDS)
 
 
 def test_namesakes_are_told_until_they_have_a_label_of_the_contract() -> None:
