@@ -40,6 +40,8 @@ _POLL_SECONDS = 0.1
 # A kubelet that has seen a container fail again and again waits up to five minutes before it starts it; it forgets that
 # when it is restarted, which disturbs no container.
 _BACK_OFF_SECONDS = 15.0
+# Nothing of it ran when it was to be restarted: the kubelet is waiting already.
+_WAITING_SECONDS = 3.0
 _ASK_SECONDS = 2.0
 # On a busy host etcd's members may leave a question unanswered for some seconds: one that is down stays down.
 QUORUM_SECONDS = 30.0
@@ -216,6 +218,7 @@ class StaticPod:
     def _wait_for_new(self, before: set[pod_processes.Instance], healthy: bool, deadline: float) -> str:
         begun = time.monotonic()
         nudged, problem = False, "no process of it is there"
+        patience = _BACK_OFF_SECONDS if before else _WAITING_SECONDS
         while True:
             running = self._instances() - before
             if running:
@@ -229,7 +232,7 @@ class StaticPod:
                     f"{self.component} was restarted and is unhealthy: {problem}.{log}",
                     f"Its manifest is in place. Look at its logs in {self.places.pod_logs} and at journalctl -u kubelet.",
                 )
-            if not running and not nudged and time.monotonic() - begun >= _BACK_OFF_SECONDS and self.places.kubelet:
+            if not running and not nudged and time.monotonic() - begun >= patience and self.places.kubelet:
                 nudged = True
                 self.runner(["systemctl", "restart", f"{self.places.kubelet}.service"])
             time.sleep(_POLL_SECONDS)

@@ -1,0 +1,70 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A static pod whose kubelet waits before it starts it again: the kubelet is restarted, and forgets that."""
+
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components import static_pod
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.static_pod import Places, StaticPod
+
+COMPONENT = "kube-scheduler"
+# Field 22 of proc(5) is a process's start.
+STAT = f"7 ({COMPONENT}) S " + " ".join(["0"] * 18) + " 4711 0"
+
+
+class Host:
+    """A machine with the pod's manifest, whose kubelet starts the pod once it is restarted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.places = Places(
+            kubernetes=str(folder),
+            state=str(folder / "state"),
+            proc=str(folder / "proc"),
+            pod_logs=str(folder / "logs"),
+        )
+        self.process = folder / "proc" / "7"
+        (folder / "proc").mkdir()
+        (folder / "manifests").mkdir()
+        (folder / "manifests" / f"{COMPONENT}.yaml").write_text("kind: Pod\n")
+        self.commands: list[list[str]] = []
+
+    def systemctl(self, command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Restart the kubelet."""
+        self.commands.append(list(command))
+        self.process.mkdir()
+        (self.process / "comm").write_text(COMPONENT)
+        (self.process / "stat").write_text(STAT)
+        (self.process / "cgroup").write_text("")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+
+def test_a_pod_that_the_kubelet_waits_with_is_started_by_its_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it ran from the beginning, so the kubelet is not given the time that the end of a process takes."""
+    host = Host(tmp_path)
+    monkeypatch.setattr(static_pod, "_WAITING_SECONDS", 0.0)
+    done = StaticPod(COMPONENT, host.places, host.systemctl).restart(seconds=5, healthy=False)
+    assert done.changed and host.commands == [["systemctl", "restart", "kubelet.service"]]
+
+
+def test_it_is_restarted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod that does not come for all that is an error."""
+    host = Host(tmp_path)
+    monkeypatch.setattr(static_pod, "_WAITING_SECONDS", 0.0)
+
+    def in_vain(command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        host.commands.append(list(command))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    with pytest.raises(NodeError, match="no process of it is there"):
+        StaticPod(COMPONENT, host.places, in_vain).restart(seconds=0.3, healthy=False)
+    assert len(host.commands) == 1
