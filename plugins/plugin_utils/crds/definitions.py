@@ -231,6 +231,10 @@ KINDS: Sequence[Kind] = (
 )
 
 
+# Not among the definitions of release 0.9.0: until `install` is run again, an API server may have all others and lack these.
+LATER = frozenset(
+    (kinds.GROUP_ADDONS, each) for each in (kinds.CLUSTER_RESOURCE_SET, kinds.CLUSTER_RESOURCE_SET_BINDING)
+)
 _KNOWN = frozenset((*(kind.name for kind in KINDS), kinds.SECRET, kinds.CONFIG_MAP))
 
 

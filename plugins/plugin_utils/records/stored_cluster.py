@@ -61,7 +61,7 @@ def apply_manifest(
     ManifestError with every violation, and has then written nothing, where the manifest changes what can't be changed
     (docs/reference/cluster_api.md, "Admission rules"). `warn` is given each warning about the changes, a sentence, before they are written.
     """
-    for wanted in infrastructure_versions.wanted(manifest):
+    for wanted in (*infrastructure_versions.wanted(manifest), *manifest.resource_sets):
         store.prefer(wanted)
     manifest = with_rebuilt_spec(store, manifest)
     manifest = _with_stored_values(store, manifest)

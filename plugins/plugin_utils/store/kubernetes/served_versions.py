@@ -69,6 +69,8 @@ class ServedVersions:
             obj: the object; apiVersion and kind are enough.
         """
         kind_ref, version = base.kind_ref_of(obj), str(obj["apiVersion"]).rpartition("/")[2]
+        if self.lacks(kind_ref):
+            raise self._undefined(obj, kind_ref)
         before = self._used.get(kind_ref)
         if not kind_ref[0] or definitions.is_own(kind_ref) or before == version:
             return
@@ -82,6 +84,18 @@ class ServedVersions:
         self._used[kind_ref] = version
         if before is not None:
             self._changed(kind_ref)
+
+    def lacks(self, kind_ref: KindRef) -> bool:
+        """Return whether an API server has no definition of a later kind.
+
+        There are no objects of it then. False where these credentials may not ask.
+        """
+        if kind_ref not in definitions.LATER:
+            return False
+        group, version = kind_ref[0], definitions.version_of(kind_ref[1])
+        self._answers(group, version, needed=True)
+        resources = self._resources[group, version]
+        return resources is not None and crd_names.plural(kind_ref[1]) not in resources
 
     def identity(self, obj: base.Object) -> tuple[KindRef, str, str]:
         """Prefer an object's version; return kind, namespace and name."""
@@ -168,6 +182,16 @@ class ServedVersions:
         self._versions.pop(group, None)
         for key in [each for each in self._resources if each[0] == group]:
             del self._resources[key]
+
+    def _undefined(self, obj: base.Object, kind_ref: KindRef) -> base.StoreError:
+        metadata = obj["metadata"]
+        return base.StoreError(
+            f"{base.describe(kind_ref, metadata.get('namespace') or 'default', metadata['name'])} can't be stored",
+            self._api.host,
+            f"the API server has no definition of the kind {kind_ref[1]}, which this release added",
+            "Nothing was written. Run this release's playbook kubeadm.control_plane.install, which adds the definition and the runner's right "
+            "to it.",
+        )
 
     def _not_served(self, obj: base.Object, kind_ref: KindRef, version: str) -> base.StoreError:
         group, kind = kind_ref

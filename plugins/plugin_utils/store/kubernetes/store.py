@@ -93,9 +93,9 @@ class KubernetesStore(base.Store):
                 self._ask_for(self._view, kind_ref, namespace, None)
             if self._view.knows(kind_ref, namespace, name):
                 return self._view.get(kind_ref, namespace, name)
-        answer = self.api.send("get", path, accepted=(404,))
-        if answer.status == 404:
-            self._there_is_such_a_kind("get", path, answer)
+        answer = self.api.send("get", path, accepted=(403, 404))
+        if answer.status != 200:
+            self._may_be_none("get", kind_ref, path, answer)
             self._gone(kind_ref, namespace, name)
             return None
         return self._stored(kind_ref, answer.document)
@@ -126,12 +126,14 @@ class KubernetesStore(base.Store):
             query["labelSelector"] = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
         found: Objects = []
         while True:
-            answer = self.api.send("list", path, query=query, accepted=(404, 410))
+            answer = self.api.send("list", path, query=query, accepted=(403, 404, 410))
             if answer.status == 410:
                 # What a page goes on from is kept for minutes only: once more from the start.
                 found, query = [], {key: value for key, value in query.items() if key != "continue"}
                 continue
-            self._there_is_such_a_kind("list", path, answer)
+            if answer.status != 200:
+                self._may_be_none("list", kind_ref, path, answer)
+                return []
             # Objects in a list don't say what they are.
             what = {"apiVersion": answer.document.get("apiVersion"), "kind": kind_ref[1]}
             found += [self._stored(kind_ref, {**what, **each}) for each in answer.document.get("items") or []]
@@ -295,6 +297,17 @@ class KubernetesStore(base.Store):
 
     def _object_path(self, kind_ref: KindRef, namespace: str, name: str) -> str:
         return object_path(kind_ref, namespace, name, self._served.of(kind_ref))
+
+    def _may_be_none(self, verb: str, kind_ref: KindRef, path: str, answer: Answer) -> None:
+        """Raise unless an answer means that there is no such object.
+
+        An earlier release's `install` made neither the later kinds' definitions nor the rights to them.
+        """
+        named = answer.status == 404 and (answer.document.get("details") or {}).get("name")
+        if not named and not self._served.lacks(kind_ref):
+            if answer.status == 403:
+                raise refusal(self.api.host, verb, path, answer)
+            self._there_is_such_a_kind(verb, path, answer)
 
     def _there_is_such_a_kind(self, verb: str, path: str, answer: Answer) -> None:
         # A missing object is answered by the kind's own handler, a missing kind by none.

@@ -87,6 +87,29 @@ def test_a_set_of_others_is_left_alone(read: Read, documents: Documents) -> None
     ]
 
 
+def test_a_config_map_that_no_set_names_is_left_alone(read: Read, labelled: Documents) -> None:
+    """Whatever is in it, and where it is named by a set of other clusters alone."""
+    unnamed: list[Object] = [
+        {
+            **config_map(a="kind: List\n"),
+            "binaryData": {"b": "AA=="},
+            "metadata": {"name": name, "namespace": "default"},
+        }
+        for name in ("other", "theirs")
+    ]
+    of_others = resource_set(
+        clusterSelector={"matchLabels": {"cni": "none"}}, resources=[{"kind": "ConfigMap", "name": "theirs"}]
+    )
+    of_others["metadata"]["name"] = "of-others"
+    found = read([*labelled, resource_set(), of_others, *unnamed])
+    assert found.resources == () and ("ConfigMap", 2) in [(each.kind, each.count) for each in found.unmanaged]
+
+
+@pytest.mark.parametrize("changes", [{"binaryData": {"b": "AA=="}}, {"data": {"a": "kind: List\napiVersion: v1\n"}}])
+def test_a_config_map_that_a_set_names_is_read(refused: Refused, labelled: Documents, changes: Object) -> None:
+    assert len(refused([*labelled, resource_set(), {**config_map(a=NAMESPACE), **changes}])) == 1
+
+
 def test_a_file_of_its_own_belongs_to_the_cluster(tmp_path: Any, labelled: Documents) -> None:
     paths = []
     for name, documents in (("cluster", labelled), ("cni", [resource_set()]), ("map", [config_map(a=NAMESPACE)])):
