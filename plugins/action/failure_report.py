@@ -13,6 +13,7 @@ from ..module_utils.common.redact import redact
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.decision import terms
 from ..plugin_utils.objects import advice
+from ..plugin_utils.progress import kept_error
 from ..plugin_utils.records import decision_events
 from ..plugin_utils.records.cluster_objects import ClusterObjects
 from ..plugin_utils.records.journal_entries import changes_of, close_intents, open_intents_of
@@ -56,11 +57,17 @@ class ActionModule(ControlPlaneAction):
         "task": {"type": "str", "default": ""},
         "run": {"type": "str", "default": ""},
         "playbook": {"type": "str", "default": "reconcile"},
+        "hidden": {"type": "bool", "default": False},
+        "fail": {"type": "bool", "default": True},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Close the journal's open step as failed, and fail with the report."""
-        first, *more = lines(redact(arguments["error"]))
+        """Close the journal's open step as failed, and show the report."""
+        host = self.host_of(arguments["cluster"])
+        error = kept_error.whole(host, arguments["error"], arguments["output"])
+        if arguments["hidden"]:
+            error = kept_error.KeptError(kept_error.HIDDEN)
+        first, *more = lines(redact(error.message))
         first = first or "failed"
         under_way, safe, instead = "nothing", NOTHING, ""
         changes: list[str] = []
@@ -82,14 +89,14 @@ class ActionModule(ControlPlaneAction):
         except StoreError as broken:
             # The store itself may be what failed; its own message is then the error that is shown.
             safe = f"The journal could not be read or written ({broken})."
-        output = redact(arguments["output"]).strip()
+        output = redact(error.output).strip()
         task = f" (task: {arguments['task']})" if arguments["task"] else ""
         todo = (
             "mend what the message names, then run the same playbook again "
             f"(kubeadm.control_plane.{arguments['playbook']}); it continues where this stopped. "
             "kubeadm.control_plane.status shows the cluster without changing it."
         )
-        self.display.send(
+        sent = self.display.send(
             "report",
             what="\n".join([first, *more]),
             step=under_way if intents else "",
@@ -111,7 +118,10 @@ class ActionModule(ControlPlaneAction):
             f"What to do: {todo}",
             *([f"            {instead}"] if instead else []),
         ]
-        return {"changed": False, "failed": True, "msg": block(report)}
+        told = block(report)
+        if not arguments["fail"] and not sent:
+            self.display.display(f"\n{host}: FAILED: {told}\n")
+        return {"changed": False, "failed": arguments["fail"], "msg": told}
 
     def _another(self, arguments: dict[str, t.Any]) -> str:
         """Return how to have another machine made where one can't be made.

@@ -28,6 +28,8 @@ NOBODY = f"{CLUSTERS_GROUP}:!{CLUSTERS_GROUP}"
 # Those that sum up what became of each cluster.
 SUMMED_UP = ("reconcile", "health_check")
 SHOWN_HOSTS = 12
+# Of one cluster a task's banner stands before what its action says; with several, results come as they come.
+STRATEGY_OF_ONE, STRATEGY_OF_SEVERAL = "ansible.builtin.linear", "ansible.builtin.host_pinned"
 
 
 class ActionModule(ActionBase):
@@ -62,6 +64,7 @@ class ActionModule(ActionBase):
         facts = {
             "fleet_hosts": CLUSTERS_GROUP if not settled else left or NOBODY,
             "fleet_settled": len(settled),
+            "fleet_strategy": STRATEGY_OF_SEVERAL if len(left) > 1 else STRATEGY_OF_ONE,
         }
         found = {"clusters": len(hosts), "settled": sorted(settled), "ansible_facts": facts}
         return readable({**result, "changed": False, **found})

@@ -18,7 +18,7 @@ from ..plugin_utils.calls import role_variables
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision import terms
 from ..plugin_utils.move import export
-from ..plugin_utils.progress import channel
+from ..plugin_utils.progress import channel, kept_error
 from ..plugin_utils.reconcile import run_outcomes
 from ..plugin_utils.reconcile.applying import MANIFEST_SPEC, ApplyingAction
 from ..plugin_utils.reconcile.metrics import files
@@ -47,6 +47,7 @@ class ActionModule(ApplyingAction):
         **MANIFEST_SPEC,
         "started": {"type": "dict", "default": {}},
         "error": {"type": "str", "default": ""},
+        "fail": {"type": "bool", "default": True},
         "decision": {"type": "dict", "default": {}},
         "hosts": {"type": "list", "elements": "str", "default": []},
         "settled": {"type": "int", "default": 0},
@@ -144,6 +145,9 @@ class ActionModule(ApplyingAction):
             self._send_verdict(told)
         if problem is not None and not error:
             raise problem
+        if error and arguments["fail"]:
+            # What else there is to say the report has said.
+            result.update(failed=True, msg=kept_error.headline(redact(error)))
         return result
 
     def _keep_copy(self, arguments: dict[str, t.Any]) -> t.Optional[Exception]:
@@ -207,7 +211,7 @@ class ActionModule(ApplyingAction):
         decision, started = arguments["decision"], arguments["started"]
         said = str(decision.get("msg") or "")
         if arguments["error"]:
-            return {"result": run_outcomes.FAILED, "message": _first(redact(arguments["error"]))}
+            return {"result": run_outcomes.FAILED, "message": kept_error.headline(redact(arguments["error"]))}
         if started.get("held_by"):
             return {"result": run_outcomes.HELD, "message": str(started["held_by"])}
         if self.check_mode and decision.get("changed"):
@@ -239,15 +243,6 @@ def _not_begun(arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 def _plain(said: str) -> str:
     """Return a decision's text without the words that the verdict begins with."""
     return said.removeprefix("nothing to do").removeprefix(": ")
-
-
-def _first(error: str) -> str:
-    """Return the first sentence of an error.
-
-    Where that is the head of a list, the list's first entry is added.
-    """
-    lines = [line.strip() for line in error.splitlines() if line.strip()] or ["failed"]
-    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
 
 
 def _listed(steps: t.Sequence[str]) -> str:

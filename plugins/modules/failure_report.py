@@ -14,7 +14,7 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Closes the step that the journal shows as under way and fails with the error and what a person needs then - what was under way, what this run has changed
+  - Closes the step that the journal shows as under way and tells the error and what a person needs then - what was under way, what this run has changed
     before (objects, keys, the endpoint, claims of hosts, steps that it completed), whether it is safe now, and what to do.
   - Secrets in the error and in the output are removed.
 options:
@@ -38,6 +38,18 @@ options:
     description: The playbook to run again.
     type: str
     default: reconcile
+  hidden:
+    description: Whether the failed task has C(no_log), so that neither its error nor its output is shown.
+    type: bool
+    default: false
+    version_added: 0.10.0
+  fail:
+    description:
+      - Whether the task fails with the report. Otherwise it shows the report as lines and succeeds, so that Ansible prints no JSON of the same text; something
+        else must fail then, as M(kubeadm.control_plane.run) does where it is given RV(msg) as its O(kubeadm.control_plane.run#module:error).
+    type: bool
+    default: true
+    version_added: 0.10.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store
@@ -52,7 +64,7 @@ attributes:
   idempotent:
     support: N/A
     details:
-      - It always fails.
+      - It tells of one failure.
 """
 
 EXAMPLES = r"""

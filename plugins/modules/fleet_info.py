@@ -71,4 +71,7 @@ ansible_facts:
     fleet_settled:
       description: How many clusters have nothing to do.
       type: int
+    fleet_strategy:
+      description: The strategy that the others are played with.
+      type: str
 """

@@ -108,6 +108,11 @@ options:
     type: str
     default: ""
     version_added: 0.10.0
+  fail:
+    description: With O(state=absent), whether the task fails with the first line of O(error), once all else is done.
+    type: bool
+    default: true
+    version_added: 0.10.0
   decision:
     description: With O(state=absent), what M(kubeadm.control_plane.decide) returned last.
     type: dict
@@ -148,7 +153,9 @@ attributes:
     details:
       - In check mode the lock is not taken, as nothing will be changed under it.
   diff_mode:
-    support: none
+    support: full
+    details:
+      - What the manifest changes of the stored objects. Contents of Secrets and files, passwords, tokens and keys are hidden.
   idempotent:
     support: full
 seealso:

@@ -287,6 +287,11 @@ def test_a_failure_says_what_the_run_has_changed(tmp_path: Path) -> None:
     ):
         assert words in changed, run.output
     assert "Under way: initialize" in run.text
+    assert run.output.count("Safe now?") == 1, "the report is there once, and no JSON has it too"
+    fatal = re.findall(r"^fatal: .*$", run.output, re.MULTILINE)
+    assert fatal and not any("\\n" in line for line in fatal), "what Ansible prints as JSON is one line of text"
+    banner, note = run.output.index(": Observe and decide]"), run.output.index("[default/prod] create the cluster's")
+    assert banner < note, "a task's banner stands before what it says"
     closed = ("-e", '{"machine_acme_command": ["false"]}')
     workspace.manifest("prod", replicas=3)
     run = workspace.playbook("reconcile", *closed).failed()

@@ -27,7 +27,7 @@ from ..calls.machine_connection import REFUSED, MachineCaller
 from ..calls.screen import Screen
 from ..processes import failpoints
 from ..processes.key_file import KeyFile
-from ..progress import channel, durations
+from ..progress import channel, durations, kept_error
 from ..providers import inventory_pool
 from ..records.cluster_objects import ClusterObjects
 from ..store import opening
@@ -94,7 +94,17 @@ class ControlPlaneAction(ActionBase):
         except (ManifestError, StoreError) as error:
             result.update(failed=True, msg=str(error))
         self._write_notes(arguments)
-        return readable(result)
+        result = readable(result)
+        if result.get("failed") and self._task_vars.get(kept_error.REPORTED) and not self.ends(arguments):
+            self._leave_to_report(result)
+        return result
+
+    def _leave_to_report(self, result: dict[str, t.Any]) -> None:
+        """Keep an error of several lines for the report that follows."""
+        error = kept_error.KeptError(str(result.get("msg") or ""), str(result.get("output") or ""))
+        if (error.output or len(error.message.splitlines()) > 1) and kept_error.keep(self.host_of(""), error):
+            result["msg"] = kept_error.shortened(error.message)
+            result.pop("output", None)
 
     def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
         """Return whether the action ends a run with these arguments."""

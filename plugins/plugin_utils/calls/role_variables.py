@@ -134,6 +134,7 @@ INTERNAL = frozenset(
         "control_plane_prerequisites",
         "control_plane_refused",
         "control_plane_removal",
+        "control_plane_reported",
         "control_plane_restore",
         "control_plane_said",
         "control_plane_settled",

@@ -9,7 +9,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from actions import run_action
+from actions import make_action, run_action
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 
@@ -70,3 +70,41 @@ def test_a_long_list_is_cut_at_its_beginning(tmp_path: Path, journal: Journal) -
     for number in range(20):
         journal.note("r1", f"change {number}")
     assert "Changed:    (8 more, then) change 8; change 9; " in reported(tmp_path)
+
+
+def test_an_error_of_several_lines_is_a_line_where_a_report_follows(tmp_path: Path) -> None:
+    """Ansible prints it twice where the task fails; the report has all of it, and another error is not taken for it."""
+    manifest = tmp_path / "prod.yaml"
+    manifest.write_text("a: 1\n---\nb: 2\n")
+    common: dict[str, t.Any] = {"cluster": "prod", "store": {"path": str(tmp_path / "store")}}
+    given = {**common, "manifests": [str(manifest)]}
+
+    def failed(**variables: t.Any) -> str:
+        result = make_action("cluster", **given).run(task_vars={"inventory_hostname": "prod", **variables})
+        assert result["failed"]
+        return str(result["msg"])
+
+    def report(error: str, **more: t.Any) -> str:
+        action = make_action("failure_report", **common, error=error, **more)
+        return str(action.run(task_vars={"inventory_hostname": "prod", "control_plane_reported": True})["msg"])
+
+    whole = failed()
+    short = failed(control_plane_reported=True)
+    assert len(whole.splitlines()) > 2 and len(short.splitlines()) == 1
+    listed = whole.splitlines()[-1].strip()
+    assert listed not in short and listed in report(short)
+    assert listed not in report("something else")
+    assert listed not in report(short, hidden=True) and "no_log" in report(short, hidden=True)
+
+
+def test_the_report_is_shown_as_lines_where_the_end_of_the_run_fails(
+    tmp_path: Path, journal: Journal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ansible shows no result of a task that succeeded; the run's end fails with one line."""
+    common: dict[str, t.Any] = {"cluster": "prod", "store": {"path": str(tmp_path / "store")}}
+    told = run_action("failure_report", **common, error="2 problems:\n  1. a\n  2. b", fail=False)
+    assert not told["failed"]
+    shown = capsys.readouterr().out
+    assert "prod: FAILED: 2 problems:" in shown and told["msg"] in shown and shown.count("Safe now?") == 1
+    ended = run_action("run", state="absent", **common, error=told["msg"])
+    assert ended["failed"] and ended["msg"] == "2 problems: 1. a"
