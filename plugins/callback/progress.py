@@ -17,7 +17,7 @@ description:
     it has ended, with the machine, etcd's voters before and after, and how long it took and was expected to take. How long is expected is the median of the
     cluster's last steps of the kind, from its journal, else what local machines take.
   - In a terminal the last line shows what is under way, with kubeadm's phase, or what is waited for and how long still. Without a terminal that is a line
-    after each 15 seconds in which nothing else was shown.
+    after 15 seconds in which nothing else was shown, and the silences after it grow.
   - Tasks that were skipped or changed nothing are not shown. A task outside of this collection that changed something between two steps is one line, and what
     C(ansible.builtin.debug) prints is shown.
   - A failure is shown once, in five parts; what failed, where, why, whether it is safe now, and what to type. The last line of a cluster is its verdict;

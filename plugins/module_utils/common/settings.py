@@ -18,7 +18,7 @@ FOREIGN_ROLE_SECONDS = 3600
 CONNECT_SECONDS = 3
 # How long one call waits on a machine for what takes minutes, before it is asked again.
 WAITING_CALL_SECONDS = 12
-# How often a run says what it waits for.
+# After how long a run says what it waits for.
 PROGRESS_SECONDS = 15
 # For how long a run asks an API again that doesn't answer: its own machines may be the ones that are replaced.
 STORE_PATIENCE_SECONDS = 30.0

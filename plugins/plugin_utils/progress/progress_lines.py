@@ -18,6 +18,9 @@ PLAIN, GOOD, BAD, WAITING, CHANGED = "plain", "good", "bad", "waiting", "changed
 # What is shown again and again is cut; what is said once is whole.
 _LONGEST = 200
 _INDENT = "  "
+# So many times longer is each silence than the one before: three joins and the waits after them, all as long as they may
+# take (900 and 600 s), have 18 lines, and a run that only waits has three.
+_GROWTH = 4
 _PARTS = (("where", "where"), ("why", "why"), ("changed", "changed"), ("safe", "safe now?"), ("todo", "what to do"))
 _WIDTH = max(len(title) for _key, title in _PARTS)
 # How a run ended -> the verdict's first words, and its colour.
@@ -70,6 +73,8 @@ class _Host:
     steps: dict[str, _Step] = field(default_factory=dict)
     began: t.Optional[float] = None
     shown: t.Optional[float] = None
+    # How many lines of what is under way there were since a step began or ended.
+    repeated: int = 0
     doing: str = ""
     noted: str = ""
     # The wait's bound as a time of the clock, None where it has none.
@@ -84,7 +89,8 @@ class ProgressLines:
     """Lines of one run of ansible-playbook, for all its hosts.
 
     Args:
-        period: without a terminal, what is under way is shown after so many seconds without a line.
+        period: without a terminal, what is under way is shown after so many seconds without a line, then after silences
+            that grow.
     """
 
     def __init__(self, period: float) -> None:
@@ -111,13 +117,14 @@ class ProgressLines:
         return found
 
     def due(self, now: float) -> list[Line]:
-        """Return lines of what was silent for the period."""
+        """Return lines of what was silent for long enough."""
         found = []
         for name, host in self._hosts.items():
             since = host.shown
             text = self._under_way(host, now)
-            if text and since is not None and now - since >= self._period:
+            if text and since is not None and now - since >= self._period * _GROWTH**host.repeated:
                 host.shown = now
+                host.repeated += 1
                 found.append(self._line(name, clip(text, _LONGEST), WAITING))
         return found
 
@@ -157,7 +164,7 @@ class ProgressLines:
             expected=event.get("expected_seconds"),
             began=float(event["at"]),
         )
-        host.shown = float(event["at"])
+        host.shown, host.repeated = float(event["at"]), 0
         self._forget(host)
         self._newest = name
         return []
@@ -179,6 +186,8 @@ class ProgressLines:
             elif event.get("result") == "succeeded":
                 host.taken += 1
                 found.append(self._line(name, self._told(step, float(event["at"])), GOOD))
+        if ended:
+            host.repeated = 0
         self._forget(host)
         return found
 
