@@ -23,7 +23,7 @@ from ansible.plugins.loader import become_loader, connection_loader
 from ...module_utils.common import bounded_yaml, settings
 from ..processes.failpoints import around
 from ..processes.key_file import KeyFile
-from . import deadline, inventory_connection, recorded_connection
+from . import deadline, inventory_connection, not_reached, recorded_connection
 from .fence import FENCED, Fence, is_observing
 from .recorded_connection import UnusableConnection
 
@@ -33,9 +33,6 @@ NODE_PYTHON = "/usr/bin/python3"
 _POINTS_OF_THEIR_OWN = ("absent", "learner", "promoted")
 # A killed module otherwise leaves its arguments in a folder that outlives the machine's next boot.
 NODE_REMOTE_TMP = "/run/kubeadm-control-plane/tmp"
-
-# ssh's own words.
-HOST_KEY_REFUSED = "Host key verification failed"
 
 # Which the inventory plugin puts clusters into.
 CLUSTERS_GROUP = "control_planes"
@@ -200,7 +197,7 @@ class MachineCaller:
             variables = self.variables(machine)
         except UnusableConnection as error:
             # One machine of which that got lost must not keep the others from being asked, or the cluster from being deleted.
-            return Answer(False, {"msg": _first_line(error)})
+            return Answer(False, {"msg": _last_line(error)})
         name = module if "." in module else f"kubeadm.control_plane.{module}"
         if name.startswith("kubeadm.control_plane."):
             arguments = {**arguments, **machine.identity()}
@@ -240,9 +237,7 @@ class MachineCaller:
                 )
             bounded_yaml.require_shallow(dict(result), ANSWER_DEPTH)
         except AnsibleConnectionFailure as error:
-            return Answer(
-                False, {"msg": f"machine {machine.name} was not reached: {_why_not_reached(connection, error)}"}
-            )
+            return _not_reached(machine, _said(connection, error))
         except deadline.TookTooLong:
             deadline.end_shared_connection(connection)
             said = f"{module} has not ended there within {seconds:.0f} s, though its connection lives"
@@ -252,14 +247,12 @@ class MachineCaller:
             # What its answer holds is its own matter: Ansible refuses a whole result for half a character in it, and one machine must not end
             # the run for the others.
             deep = f"it is nested deeper than {ANSWER_DEPTH} levels" if isinstance(error, RecursionError) else ""
-            said = f"machine {machine.name}: its answer can't be read: {deep or _first_line(error)}"
+            said = f"machine {machine.name}: its answer can't be read: {deep or _last_line(error)}"
             return Answer(True, {"failed": True, "msg": said})
         finally:
             action._connection = previous
         if result.get("unreachable"):
-            return Answer(
-                False, {"msg": f"machine {machine.name} was not reached: {_first_line(result.get('msg', ''))}"}
-            )
+            return _not_reached(machine, str(result.get("msg", "")))
         return Answer(True, dict(result))
 
     def variables(self, machine: Machine) -> dict[str, t.Any]:
@@ -315,7 +308,13 @@ class MachineCaller:
         return connection
 
 
-def _why_not_reached(connection: t.Any, error: AnsibleConnectionFailure) -> str:
+def _not_reached(machine: Machine, said: str) -> Answer:
+    return Answer(
+        False, {"msg": f"machine {machine.name} was not reached: {not_reached.why(said, machine.connection)}"}
+    )
+
+
+def _said(connection: t.Any, error: AnsibleConnectionFailure) -> str:
     """Return ssh's own message for a failed connection.
 
     Ansible reports only that the module could not be sent where ssh closes its input before it has ended.
@@ -328,14 +327,8 @@ def _why_not_reached(connection: t.Any, error: AnsibleConnectionFailure) -> str:
             error = told
         except deadline.TookTooLong:
             pass
-    return _first_line(error)
+    return str(error)
 
 
-def _first_line(error: t.Any) -> str:
-    text = str(error).strip()
-    if HOST_KEY_REFUSED in text:
-        return (
-            f"{HOST_KEY_REFUSED}: what answers at its address has none of the SSH host keys that were recorded of it "
-            "(status.connection.hostKeys of its infrastructure machine): another machine, or one that was installed again"
-        )
-    return text.splitlines()[-1] if text else "no reason given"
+def _last_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or ["no reason given"])[-1]

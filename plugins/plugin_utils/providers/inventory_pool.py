@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from ansible.errors import AnsibleError
 
+from ..calls import not_reached
 from ..calls.machine_connection import ANOTHER_NAME, CLUSTER_OF_THAT_NAME, Answer, Machine, MachineCaller, is_cluster
 from ..documents.names import is_label_value
 from ..objects import kinds
@@ -337,5 +338,5 @@ def call_host(caller: MachineCaller, machine: Machine, module: str, call: dict[s
     try:
         return caller.call(machine, module, call)
     except AnsibleError as error:
-        lines = str(error).strip().splitlines() or ["no reason given"]
-        return Answer(False, {"msg": f"machine {machine.name} was not reached: {lines[-1]}"})
+        why = not_reached.why(str(error), machine.connection)
+        return Answer(False, {"msg": f"machine {machine.name} was not reached: {why}"})
