@@ -51,6 +51,11 @@ class ActionModule(ForeseeingAction):
             if arguments[key]:
                 result["changed"] = True
                 result[key] = keep(arguments[key], content) if write else plan_and_reconcile.absolute(arguments[key])
+        if self._task.diff:
+            result["diff"] = self.manifest_diff.result()
+            if not result["changed"] and result["diff"]:
+                # Ansible shows the diff of a task that changed something.
+                self.display.display("\n" + self.manifest_diff.text())
         if arguments["show"]:
             self.display.display("\n" + plan_text(document, result.get("plan_file")))
         return {**result, **self.said_of_manifest, **plan_result(document), **self._refusal(document)}

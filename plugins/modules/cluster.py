@@ -56,9 +56,9 @@ attributes:
   check_mode:
     support: full
   diff_mode:
-    support: none
+    support: full
     details:
-      - RV(changes) names the changed fields without their values, as Secrets may be among them.
+      - What the manifest changes of the stored objects. Contents of Secrets and files, passwords, tokens and keys are hidden.
   idempotent:
     support: full
 seealso:

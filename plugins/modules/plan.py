@@ -73,7 +73,9 @@ attributes:
   check_mode:
     support: full
   diff_mode:
-    support: none
+    support: full
+    details:
+      - What the manifest changes of the stored objects. Contents of Secrets and files, passwords, tokens and keys are hidden.
   idempotent:
     support: partial
     details:

@@ -42,7 +42,8 @@ class ApplyingAction(ForeseeingAction):
         Args:
             arguments: those of the module kubeadm.control_plane.cluster, with its defaults.
 
-        Returns: ``changed``, ``changes`` in words, ``exists``, ``checked_beforehand`` (with a manifest).
+        Returns: ``changed``, ``changes`` in words, ``exists``, ``checked_beforehand`` and with ``--diff`` ``diff``
+            (both with a manifest).
 
         Raises:
             ControlPlaneFailure: the manifest can't be applied; nothing was stored.
@@ -60,12 +61,15 @@ class ApplyingAction(ForeseeingAction):
             if new:
                 self._refuse_new(store, manifest, arguments)
             try:
-                changes = stored_cluster.apply_manifest(store, manifest, self.display.warning)
+                changes = stored_cluster.apply_manifest(store, manifest, self.display.warning, self.manifest_diff.add)
             except StoreError:
                 self.note("store objects of the manifest, not all of them")
                 raise
             changes += deleted_machines.restore(self.open_objects(arguments, store))
-            return {**self._told(arguments, changes), "checked_beforehand": new}
+            told = self._told(arguments, changes)
+            if self._task.diff:
+                told["diff"] = self.manifest_diff.result()
+            return {**told, "checked_beforehand": new}
         store = self.open_store(arguments)
         if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
             self._close_last_step(arguments)

@@ -8,12 +8,14 @@ With what keeps machines from being made. Writes nothing.
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from ...module_utils.common.values import now_rfc3339
 from ..base_classes.control_plane_action import ControlPlaneAction
 from ..calls.failure import ControlPlaneFailure
 from ..decision.snapshot.typed_snapshot import check_snapshot
+from ..objects.manifest.differences import ManifestDiff
 from ..objects.manifest.reader import ClusterManifest
 from ..objects.manifest.unmanaged import summary_line
 from ..observe.observation import observe
@@ -35,6 +37,11 @@ class ForeseeingAction(ControlPlaneAction):
     ONE_VIEW = True
     # What the result says of the manifest, once it is read.
     said_of_manifest: t.Mapping[str, t.Any] = {}
+
+    @functools.cached_property
+    def manifest_diff(self) -> ManifestDiff:
+        """Changes of stored objects by the manifest."""
+        return ManifestDiff()
 
     def foresee(
         self, arguments: dict[str, t.Any], policy: t.Optional[Object] = None, every: bool = False
@@ -60,7 +67,9 @@ class ForeseeingAction(ControlPlaneAction):
             self.refuse_beforehand(arguments)
         changes: t.Optional[list[str]]
         if arguments["manifests"]:
-            changes = stored_cluster.apply_manifest(store, self.manifest(arguments), self.display.warning)
+            changes = stored_cluster.apply_manifest(
+                store, self.manifest(arguments), self.display.warning, self.manifest_diff.add
+            )
         elif not known:
             raise ControlPlaneFailure(
                 f"neither a manifest nor the store names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was planned. "

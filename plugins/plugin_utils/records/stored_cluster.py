@@ -50,7 +50,10 @@ _SCALE = "Set it with the playbook scale, or in the manifest."
 
 
 def apply_manifest(
-    store: Store, manifest: ClusterManifest, warn: t.Callable[[str], object] = lambda _warning: None
+    store: Store,
+    manifest: ClusterManifest,
+    warn: t.Callable[[str], object] = lambda _warning: None,
+    changed: t.Callable[[t.Optional[Object], Object], object] = lambda _before, _after: None,
 ) -> list[str]:
     """Apply the manifest's objects to the store; return the changes in words.
 
@@ -59,7 +62,8 @@ def apply_manifest(
     stored is no change. A user's Secret replaces a stored one only where their contents differ. What the machine
     template states of the machines without replacing them is propagated to their objects (propagation.py). Raises
     ManifestError with every violation, and has then written nothing, where the manifest changes what can't be changed
-    (docs/reference/cluster_api.md, "Admission rules"). `warn` is given each warning about the changes, a sentence, before they are written.
+    (docs/reference/cluster_api.md, "Admission rules"). `warn` is given each warning about the changes, a sentence, before they are written;
+    `changed` each object that is written, as it was (None where it is new) and as it is to be.
     """
     for wanted in (*infrastructure_versions.wanted(manifest), *manifest.resource_sets):
         store.prefer(wanted)
@@ -71,8 +75,7 @@ def apply_manifest(
         raise ManifestError(violations)
     for warning in (*_update_warnings(store, manifest), *of_secrets.warnings):
         warn(warning)
-    changes = []
-    before = _stored(store, manifest.control_plane)
+    changes, before = [], _stored(store, manifest.control_plane)
     stored = _stored(store, manifest.cluster)
     cluster = manifest.cluster if stored is None else _merged(stored, manifest.cluster)
     objects = [
@@ -95,11 +98,13 @@ def apply_manifest(
             created = _label(copy.deepcopy(_with_record(desired)), manifest)
             if kind_ref_of(desired) in FINALIZERS:
                 created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
+            changed(None, created)
             store.create(created)
             continue
         merged = _label(_merged(stored, desired, cluster), manifest)
         if merged != stored:
             changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(changed_paths(stored, merged))}")
+            changed(stored, merged)
             store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
     in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
     changes += stored_health_checks.delete_others(store, manifest) + stored_resource_sets.delete_others(store, manifest)
