@@ -4,16 +4,20 @@
 """What each ``ansible-playbook`` of the tests would find out anew is kept between them, as Python keeps its bytecode.
 
 Python runs this at its start wherever this folder is in PYTHONPATH (tests/tools/lib.sh). The tests start a thousand runs, and one with
-nothing to do spends a fifth on compiling collections, an eighth on what the files import that are sent to a machine, a twentieth on
-the names of Ansible's own plugins, and a tenth on looking for garbage. What is kept is found by the text that it was told from.
+nothing to do spends a fifth on compiling collections, an eighth on what the files import that are sent to a machine, a tenth on packing
+these, a twentieth on the names of Ansible's own plugins, and a tenth on looking for garbage; each module that runs here compiles what
+was packed. What is kept is found by the text that it was told from.
 """
 
 from __future__ import annotations
 
+import _imp
 import atexit
 import gc
 import importlib.util
+import os
 import sys
+import zipimport
 from importlib.machinery import SourceFileLoader
 
 # At run time not imported: every Python that the tests start reads this file, and typing is half of what it would load.
@@ -29,19 +33,24 @@ gc.set_threshold(100_000, 50, 1000)
 atexit.register(gc.freeze)
 
 
-def kept(kind: str, text: bytes, tell: Callable[[], Any]) -> Any:
-    """Return what ``tell`` says of a text, from beside the bytecode where it has said so before; plain values alone."""
+def kept(kind: str, text: bytes, tell: Callable[[], Any], name: str = "") -> Any:
+    """Return what ``tell`` says of a text, from beside the bytecode where it has said so before; plain values alone.
+
+    Of what is large only the last is kept that has a ``name``.
+    """
     import hashlib
     import marshal
-    import os
 
     if sys.pycache_prefix is None:
         return tell()
-    path = os.path.join(sys.pycache_prefix, "told", kind, hashlib.sha256(text).hexdigest())
+    digest = hashlib.sha256(text).hexdigest()
+    path = os.path.join(sys.pycache_prefix, "kept", kind, name or digest)
     try:
         with open(path, "rb") as file:
-            return marshal.load(file)
-    except OSError:
+            told_of, told = marshal.load(file)
+        if told_of == digest:
+            return told
+    except (OSError, ValueError):
         pass
     told = tell()
     # Several processes may do this at the same time; one that may not write does without, as with bytecode.
@@ -49,11 +58,25 @@ def kept(kind: str, text: bytes, tell: Callable[[], Any]) -> Any:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(written, "wb") as file:
-            marshal.dump(told, file)
+            marshal.dump((digest, told), file)
         os.replace(written, path)
     except OSError:
         pass
     return told
+
+
+def change_archives() -> None:
+    """Have it kept what was compiled of a module's archive: each run of a module here has an archive of its own, of the same files."""
+    compiled = zipimport._compile_source  # type: ignore[attr-defined]
+
+    def compile_source(path: str, source: bytes) -> Any:
+        text = b"%b %b" % (importlib.util.MAGIC_NUMBER, source)
+        code = kept("archives", text, lambda: compiled(path, source))
+        # Where the archive lies now, as Python does with bytecode that was moved.
+        _imp._fix_co_filename(code, path)
+        return code
+
+    zipimport._compile_source = compile_source  # type: ignore[attr-defined]
 
 
 def change_loaders(module: ModuleType) -> None:
@@ -75,7 +98,7 @@ def change_loaders(module: ModuleType) -> None:
 
 
 def change_builder(module: ModuleType) -> None:
-    """Have it kept what the files import that are sent with a module: they are ninety, and only their syntax trees tell."""
+    """Have it kept what the files import that are sent with a module, which only their syntax trees tell; and the archive of them."""
     finder = module.ModuleDepFinder
     found = finder.__init__
 
@@ -96,9 +119,74 @@ def change_builder(module: ModuleType) -> None:
             (self.submodules, self.optional_imports), self.embeds = told, set()
 
     finder.__init__ = find
+    pack = module._find_module_utils
+
+    def pack_once(**given: Any) -> Any:
+        text, name, place = contents(module, given)
+        if not text or os.path.exists(place):
+            return pack(**given)
+        packed: list[Any] = []
+
+        def tell() -> Optional[bytes]:
+            packed.append(pack(**given))
+            try:
+                with open(place, "rb") as file:
+                    return file.read()
+            except OSError:
+                return None
+
+        told = kept("packed", text, tell, name)
+        if told and not packed:
+            # Another worker may be at it, too.
+            written = f"{place}.{os.getpid()}"
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            with open(written, "wb") as file:
+                file.write(told)
+            os.replace(written, place)
+        return packed[0] if packed else pack(**given)
+
+    module._find_module_utils = pack_once  # type: ignore[attr-defined]
+
+
+def contents(module: ModuleType, given: dict[str, Any]) -> tuple[bytes, str, str]:
+    """Return what a module's archive is made of, its name, and where this run looks for it; nothing where that isn't known."""
+    path = given["module_path"]
+    try:
+        name = f"{module._get_ansible_module_fqn(path)}-{given['module_compression']}-none"
+    except ValueError:
+        return b"", "", ""
+    root, _, _ = path.rpartition("/plugins/modules/")
+    # What lies elsewhere may import anything, and a folder that a user has named may have other files of Ansible's.
+    own = name.startswith("ansible_collections.kubeadm.control_plane.") if root else name.startswith("ansible.modules.")
+    places = {
+        os.path.realpath(each) for each in module.module_utils_loader._get_paths(subdirs=False) if os.path.isdir(each)
+    }
+    if not own or places - {os.path.realpath(module._MODULE_UTILS_PATH)}:
+        return b"", "", ""
+    parts = [f"{module.__version__} {sys.version_info} {path} {name}\n".encode(), given["b_module_data"]]
+    for folder, folders, files in os.walk(os.path.join(root, "plugins", "module_utils") if root else ""):
+        folders.sort()
+        for each in sorted(files):
+            file_path = os.path.join(folder, each)
+            with open(file_path, "rb") as file:
+                parts += [file_path.encode(), file.read()]
+    return b"\0".join(parts), name, os.path.join(module.C.DEFAULT_LOCAL_TMP, "ansiballz_cache", name)
+
+
+def change_configuration(module: ModuleType) -> None:
+    """Have Ansible's list of its own settings parsed once."""
+    manager = module.ConfigManager
+    read = manager._read_config_yaml_file
+
+    def read_once(self: Any, path: str) -> Any:
+        with open(path, "rb") as file:
+            return kept("settings", file.read(), lambda: read(self, path))
+
+    manager._read_config_yaml_file = read_once
 
 
 CHANGES = {
+    "ansible.config.manager": change_configuration,
     "ansible.utils.collection_loader._collection_finder": change_loaders,
     "ansible.executor.module_common": change_builder,
 }
@@ -126,3 +214,4 @@ class WhenLoaded:
 
 
 sys.meta_path.insert(0, WhenLoaded())
+change_archives()
