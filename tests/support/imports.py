@@ -15,6 +15,10 @@ COLLECTION = "ansible_collections.kubeadm.control_plane."
 # Where a module without a package is looked for, as pyproject.toml has it for pytest.
 PLACES = (ROOT / "tests" / "support", ROOT / "tests")
 
+# Of importlib: what imports something, and what may be there to use the rest.
+_LOADERS = ("import_module", "exec_module", "module_from_spec", "reload")
+_LOOKS = {"importlib", "importlib.util"}
+
 
 def reaches_ansible(path: Path) -> bool:
     """Return whether a test file, its fixtures, or anything that these import asks for ansible-core or runs one of its programs."""
@@ -38,12 +42,16 @@ def reaches_ansible(path: Path) -> bool:
 def _read(path: Path) -> tuple[bool, tuple[Path, ...]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = set(_names(tree, path))
+    # A text with more than a program's name is what somebody types, where nothing is run.
     programs = any(
         isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.startswith("ansible-")
         for each in ast.walk(tree)
+        if "subprocess" in names or " " not in str(getattr(each, "value", ""))
     )
-    # What is imported by a name that is made up at run time may be anything.
-    asks = programs or any(name.partition(".")[0] in ("ansible", "importlib") for name in names)
+    # What is imported by a name that is made up at run time may be anything; what is only looked for isn't imported.
+    loads = any(isinstance(each, ast.Attribute) and each.attr in _LOADERS for each in ast.walk(tree))
+    anything = {name for name in names if name.partition(".")[0] == "importlib"} - (set() if loads else _LOOKS)
+    asks = programs or bool(anything) or any(name.partition(".")[0] == "ansible" for name in names)
     return asks, tuple(file for name in names if (file := _file_of(name)) is not None)
 
 
