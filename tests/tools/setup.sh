@@ -21,6 +21,7 @@ need git git
 need rsync rsync
 need flock util-linux
 need openssl openssl
+need gpg gpg
 need ssh openssh-client
 need pgrep procps
 real_python 11 12 13 14 >/dev/null || missing+=(python3 python3-venv)

@@ -162,14 +162,21 @@ class Apt(PackageManager):
         A held package is released meanwhile, and held in any case afterwards.
         """
         names = list(wanted)
-        keep = ["-o", "Dpkg::Options::=--force-confold"]
         self._checked(["apt-mark", "unhold", *names], "Letting the packages go")
         try:
-            packages = [f"{name}={version}" for name, version in wanted.items()]
-            words = ["apt-get", *self._LOCK, *keep, "install", "--yes", "--no-install-recommends", *packages]
-            self._checked(words, f"Installing {' '.join(packages)}")
+            self.add([f"{name}={version}" for name, version in wanted.items()])
         finally:
             self._checked(["apt-mark", "hold", *names], "Holding the packages")
+
+    def add(self, packages: t.Sequence[str], *, simulate: bool = False) -> None:
+        """Install packages, each ``name`` or ``name=version``.
+
+        ``simulate`` only finds out whether they can be.
+        """
+        keep = ["-o", "Dpkg::Options::=--force-confold"]
+        how = ["--simulate", "--allow-change-held-packages"] if simulate else []
+        words = ["apt-get", *self._LOCK, *keep, "install", "--yes", "--no-install-recommends", *how, *packages]
+        self._checked(words, f"Installing {' '.join(packages)}")
 
 
 class Dnf(PackageManager):

@@ -1,0 +1,182 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_packages
+short_description: Install Kubernetes' packages on a bare Debian or Ubuntu host
+version_added: 0.10.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Sets up signed repositories, and installs kubeadm, kubelet and kubectl of exactly one version, and cri-tools. These four are held afterwards, so that
+    nothing else upgrades them. Other packages, such as the container runtime, are installed in whatever version the host's repositories have.
+  - Everything is looked for beforehand - signatures, versions, dependencies, held packages. apt reads its lists into a folder of its own for that. Where
+    something can't be had, all of it is said at once, and nothing was changed.
+  - A host where nothing is to be changed asks no repository.
+  - A node of a cluster is refused. The operator's Action C(upgrade) changes the packages there.
+options:
+  kubernetes_version:
+    description: The version of Kubernetes, such as V(v1.30.2).
+    type: str
+    required: true
+  package_version:
+    description: The packages' own version, in which V(*) and V(?) are wildcards. Without it, any build of O(kubernetes_version).
+    type: str
+    default: ""
+  repositories:
+    description: The repositories to set up, one of which has Kubernetes.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: What its files below C(/etc/apt) are called.
+        type: str
+        required: true
+      url:
+        description: Its address.
+        type: str
+        required: true
+      suite:
+        description: Its suite; V(/) where it has none.
+        type: str
+        default: /
+      components:
+        description: Its components.
+        type: list
+        elements: str
+        default: []
+      key:
+        description: The text of the OpenPGP key that it is signed with.
+        type: str
+        required: true
+  packages:
+    description: Other packages to have, in any version.
+    type: list
+    elements: str
+    default: []
+  change_held:
+    description: Whether packages that are held at another version may be changed.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._attributes
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Every refusal is the same as without check mode.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+seealso:
+  - module: kubeadm.control_plane.kubernetes_binaries
+  - module: kubeadm.control_plane.host_claim
+"""
+
+EXAMPLES = r"""
+- name: Kubernetes and a container runtime on a bare host
+  kubeadm.control_plane.host_packages:
+    kubernetes_version: v1.33.2
+    repositories:
+      - name: kubernetes
+        url: https://pkgs.k8s.io/core:/stable:/v1.33/deb/
+        key: "{{ lookup('ansible.builtin.file', 'kubernetes.asc') }}"
+    packages: [containerd, conntrack]
+  become: true
+"""
+
+RETURN = r"""
+packages:
+  description: The packages and their versions, in check mode those that would be installed.
+  returned: success
+  type: dict
+  sample: {"kubeadm": "1.33.2-1.1"}
+cgroup_driver:
+  description: The cgroup driver that this version of kubeadm gives the kubelet where its configuration has none.
+  returned: success
+  type: str
+  sample: systemd
+problems:
+  description: Everything that keeps the packages from being installed.
+  returned: where they can't be had
+  type: list
+  elements: str
+"""
+
+from ..module_utils.common import kubernetes_facts
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.kubernetes_versions import read_version
+from ..module_utils.node import arguments
+from ..module_utils.node.host import host_facts
+from ..module_utils.node.host.preparation import Preparation, Refused, Repository, Wanted
+from ..module_utils.node.module import NodeModule
+
+REPOSITORY = {
+    "name": {"type": "str", "required": True},
+    "url": {"type": "str", "required": True},
+    "suite": {"type": "str", "default": "/"},
+    "components": {"type": "list", "elements": "str", "default": []},
+    "key": {"type": "str", "required": True, "no_log": False},
+}
+
+
+def main() -> None:
+    """Run the module."""
+    module = NodeModule(
+        argument_spec={
+            "kubernetes_version": {"type": "str", "required": True},
+            "package_version": {"type": "str", "default": ""},
+            "repositories": {"type": "list", "elements": "dict", "default": [], "options": REPOSITORY},
+            "packages": {"type": "list", "elements": "str", "default": []},
+            "change_held": {"type": "bool", "default": False},
+            **arguments.MACHINE,
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    if read_version(params["kubernetes_version"]) is None:
+        module.fail_json(msg=f"kubernetes_version {params['kubernetes_version']!r} is no version such as v1.30.2.")
+    wanted = Wanted(
+        version=params["kubernetes_version"],
+        package_version=params["package_version"],
+        repositories=tuple(
+            Repository(each["name"], each["url"], each["key"], each["suite"], tuple(each["components"]))
+            for each in params["repositories"]
+        ),
+        others=tuple(params["packages"]),
+        change_held=params["change_held"],
+    )
+    try:
+        arguments.check(params, check_mode=module.check_mode)
+        left = host_facts.traces(host_facts.HostPlaces())
+        if left:
+            raise NodeError(
+                f"This host carries a cluster, or what one left ({', '.join(left)}).",
+                "Nothing was changed. Upgrade a node with the Action upgrade; reset it with kubeadm reset if the cluster is gone.",
+            )
+        before, after = Preparation().ensure(wanted, check=module.check_mode)
+    except Refused as error:
+        module.fail_json(msg=f"{error} Nothing was changed.", problems=error.problems)
+    except NodeError as error:
+        module.fail_json(msg=str(error))
+    changed = before != after
+    default = "systemd" if kubernetes_facts.sets_systemd_cgroups(wanted.version) else "cgroupfs"
+    module.exit_json(
+        changed=changed,
+        packages=dict(after.versions),
+        cgroup_driver=default,
+        diff={"before": before.document(), "after": after.document()} if changed else {},
+    )
+
+
+if __name__ == "__main__":
+    main()

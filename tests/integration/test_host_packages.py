@@ -1,0 +1,191 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Packages of a bare host: real apt and dpkg in a root of their own, a signed repository over HTTP."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+from package_repository import PackageRepository
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import packages
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.preparation import (
+    Preparation,
+    Refused,
+    Repository,
+    Wanted,
+)
+
+OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
+HELD = {"kubeadm", "kubelet", "kubectl", "cri-tools"}
+
+
+class Host:
+    """A root with nothing installed; apt and dpkg of this machine work on it, and on nothing else."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for folder in (
+            "etc/apt/sources.list.d",
+            "etc/apt/preferences.d",
+            "var/lib/dpkg/updates",
+            "var/lib/dpkg/info",
+            "var/cache/apt",
+            "var/log/apt",
+        ):
+            (root / folder).mkdir(parents=True)
+        (root / "var/lib/dpkg/status").touch()
+        self.asked: list[str] = []
+        # Read before this machine's own configuration, which is not read then.
+        self.configuration = root.parent / "apt.conf"
+        self.configuration.write_text(
+            f'Dir "{root}";\nDir::State::status "{root}/var/lib/dpkg/status";\nDir::Bin::Methods "/usr/lib/apt/methods";\n'
+            f'Dir::Bin::dpkg "/usr/bin/dpkg";\nAPT::Sandbox::User "root";\nAcquire::Retries "0";\nDPkg::Options {{ "--root={root}"; }};\n'
+        )
+
+    def run(self, words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run apt and dpkg as on that host."""
+        self.asked.append(" ".join(words))
+        if words[0] == "dpkg-query":
+            return packages.run([words[0], f"--admindir={self.root}/var/lib/dpkg", *words[1:]])
+        return packages.run([f"APT_CONFIG={self.configuration}", *words])
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the host."""
+        return {str(path): path.read_bytes() for path in self.root.rglob("*") if path.is_file()}
+
+    @property
+    def preparation(self) -> Preparation:
+        """What is tested, on this host."""
+        return Preparation(self.run, str(self.root))
+
+
+@pytest.fixture(name="repository", scope="module")
+def _repository(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[PackageRepository]:
+    made = PackageRepository(tmp_path_factory.mktemp("repository"))
+    for version in (OLD, NEW):
+        for name in ("kubeadm", "kubelet", "kubectl"):
+            made.pack(
+                name,
+                version,
+                {f"/usr/bin/{name}": f"#!/bin/sh\n# {version}\n"},
+                "cri-tools" if name == "kubeadm" else "",
+            )
+    made.pack("cri-tools", "1.20.0-1.1", {"/usr/bin/crictl": "#!/bin/sh\n"})
+    made.pack("containerd", "1.6.20-1", {"/usr/bin/containerd": "#!/bin/sh\n"})
+    made.publish()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(name="url", scope="module")
+def _url(repository: PackageRepository) -> str:
+    return repository.serve()
+
+
+@pytest.fixture(name="host")
+def _host(tmp_path: Path) -> Host:
+    return Host(tmp_path / "root")
+
+
+def wanted(repository: PackageRepository, url: str, version: str = "v1.20.2", **more: t.Any) -> Wanted:
+    """What the role asks for."""
+    return Wanted(version, (Repository("kubernetes", url, repository.key.read_text()),), others=("containerd",), **more)
+
+
+def test_installed_held_and_left_alone(host: Host, repository: PackageRepository, url: str) -> None:
+    """Check mode tells what comes and changes nothing; the second run asks no repository; a held package of another version needs a word."""
+    before = host.files()
+    _before, foreseen = host.preparation.ensure(wanted(repository, url), check=True)
+    assert host.files() == before
+    _before, after = host.preparation.ensure(wanted(repository, url))
+    assert dict(after.versions) == {
+        **dict.fromkeys(("kubeadm", "kubelet", "kubectl"), OLD),
+        "cri-tools": "1.20.0-1.1",
+        "containerd": "1.6.20-1",
+    }
+    assert (after.held, after.files) == (HELD, foreseen.files)
+    assert {**after.versions, "containerd": "any"} == foreseen.versions
+    assert OLD in (host.root / "usr/bin/kubeadm").read_text()
+
+    host.asked.clear()
+    again = host.preparation.ensure(wanted(repository, url))
+    assert again == (after, after)
+    assert not any("update" in words or "install" in words for words in host.asked)
+
+    with pytest.raises(Refused, match=f"kubelet {OLD} is held on this host, and 1.21.0-\\* is wanted") as refused:
+        host.preparation.ensure(wanted(repository, url, "v1.21.0"))
+    assert len(refused.value.problems) == 3
+    _before, newer = host.preparation.ensure(wanted(repository, url, "v1.21.0", change_held=True))
+    assert (newer.versions["kubelet"], newer.held) == (NEW, HELD)
+
+
+def test_everything_wrong_is_said_at_once_and_nothing_changed(
+    host: Host, repository: PackageRepository, url: str
+) -> None:
+    """A version, and a package, that no repository has."""
+    before = host.files()
+    asked = dataclasses.replace(wanted(repository, url, "v1.22.5"), others=("containerd", "no-such-runtime"))
+    with pytest.raises(Refused) as refused:
+        host.preparation.ensure(asked)
+    assert len(refused.value.problems) == 3
+    assert f"No repository of this host has kubeadm 1.22.5-*; they have {NEW}, {OLD}." in str(refused.value)
+    with pytest.raises(Refused, match="Unable to locate package no-such-runtime"):
+        host.preparation.ensure(dataclasses.replace(asked, version="v1.20.2"))
+    assert host.files() == before
+
+
+def test_unsigned_repositories_are_not_used(host: Host, tmp_path: Path, url: str) -> None:
+    """One without a key, one that isn't signed, one with somebody else's signature."""
+    before = host.files()
+    with pytest.raises(Refused, match="an unsigned repository is not used"):
+        host.preparation.ensure(Wanted("v1.20.2", (Repository("kubernetes", url, ""),)))
+    other = PackageRepository(tmp_path / "other")
+    try:
+        other.publish(signed=False)
+        with pytest.raises(Refused, match="is not signed"):
+            host.preparation.ensure(wanted(other, other.serve()))
+        with pytest.raises(Refused, match=r"NO_PUBKEY|couldn't be verified"):
+            host.preparation.ensure(wanted(other, url))
+    finally:
+        other.stop()
+    assert host.files() == before
+
+
+@pytest.mark.parametrize("field", [{"name": "../x"}, {"url": "http://x\nTrusted: yes"}, {"suite": "/ [trusted=yes]"}])
+def test_a_repository_that_would_break_out_of_its_file(
+    host: Host, repository: PackageRepository, url: str, field: dict[str, str]
+) -> None:
+    """What a source's file may not hold is refused."""
+    described = dataclasses.replace(wanted(repository, url).repositories[0], **field)
+    with pytest.raises(Refused):
+        host.preparation.ensure(Wanted("v1.20.2", (described,)))
+    assert host.asked == []
+
+
+def test_apt_that_fails_in_the_midst_is_resumed(
+    host: Host, repository: PackageRepository, url: str, tmp_path: Path
+) -> None:
+    """A package that is gone between its look-up and its download; held packages are held all the same."""
+    mirror = PackageRepository(tmp_path / "mirror")
+    try:
+        for package in repository.folder.glob("*.deb"):
+            mirror.add(package)
+        mirror.publish()
+        gone = mirror.folder / f"kubelet_{OLD}_all.deb"
+        content = gone.read_bytes()
+        gone.unlink()
+        asked = wanted(mirror, mirror.serve())
+        with pytest.raises(NodeError, match=r"Installing .*kubelet=1.20.2-1.1.* failed"):
+            host.preparation.ensure(asked)
+        gone.write_bytes(content)
+        _before, after = host.preparation.ensure(asked)
+        assert (after.versions["kubelet"], after.held) == (OLD, HELD)
+    finally:
+        mirror.stop()

@@ -1,0 +1,108 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A repository of Debian packages as somebody has one: packed here, signed with a key of its own, and served over HTTP."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import http.server
+import os
+import shutil
+import subprocess
+import threading
+import typing as t
+from pathlib import Path
+
+
+class PackageRepository:
+    """A flat repository (suite ``/``) in a folder; ``publish`` makes what was added known."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "repository"
+        self.folder.mkdir(parents=True)
+        self._home = folder / "gnupg"
+        self._home.mkdir(mode=0o700)
+        self._gpg("--quick-generate-key", "packages of the tests", "ed25519", "sign", "never")
+        self.key = folder / "repository.asc"
+        self.key.write_text(self._gpg("--armor", "--export"))
+        self._server: t.Optional[http.server.ThreadingHTTPServer] = None
+
+    def _gpg(self, *words: str) -> str:
+        command = [
+            "gpg",
+            "--homedir",
+            str(self._home),
+            "--batch",
+            "--yes",
+            "--pinentry-mode",
+            "loopback",
+            "--passphrase",
+            "",
+        ]
+        return subprocess.run([*command, *words], check=True, capture_output=True, text=True).stdout
+
+    def pack(self, name: str, version: str, files: t.Mapping[str, t.Union[str, Path]], depends: str = "") -> None:
+        """Pack programs and texts, by their path on the host, into a package."""
+        root = self.folder.parent / "packed" / f"{name}_{version}"
+        (root / "DEBIAN").mkdir(parents=True)
+        control = f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: tests <tests@example.org>\nDescription: packed by the tests\n"
+        (root / "DEBIAN/control").write_text(control + (f"Depends: {depends}\n" if depends else ""))
+        for path, content in files.items():
+            target = root / path.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, Path):
+                shutil.copyfile(content, target)
+            else:
+                target.write_text(content)
+            target.chmod(0o755 if isinstance(content, Path) or content.startswith("#!") else 0o644)
+        subprocess.run(
+            ["dpkg-deb", "--build", "-Znone", "--root-owner-group", root, self.folder], check=True, capture_output=True
+        )
+        shutil.rmtree(root)
+
+    def add(self, package: Path) -> None:
+        """Add a package that somebody else packed."""
+        # apt asks for a colon of the version as it is; Debian's own files have it encoded.
+        shutil.copyfile(package, self.folder / package.name.replace("%3a", "-"))
+
+    def publish(self, signed: bool = True) -> None:
+        """Write the lists, and sign them."""
+        entries = []
+        for package in sorted(self.folder.glob("*.deb")):
+            control = subprocess.run(
+                ["dpkg-deb", "--field", package], check=True, capture_output=True, text=True
+            ).stdout
+            digest = hashlib.sha256(package.read_bytes()).hexdigest()
+            entries.append(f"{control}Filename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {digest}\n")
+        listed = "\n".join(entries)
+        (self.folder / "Packages").write_text(listed)
+        digest = hashlib.sha256(listed.encode()).hexdigest()
+        release = (
+            f"Origin: tests\nDate: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n {digest} {len(listed.encode())} Packages\n"
+        )
+        (self.folder / "Release").write_text(release)
+        for name in ("InRelease", "Release.gpg"):
+            (self.folder / name).unlink(missing_ok=True)
+        if signed:
+            self._gpg("--clearsign", "--output", str(self.folder / "InRelease"), str(self.folder / "Release"))
+
+    def serve(self, address: str = "127.0.0.1") -> str:
+        """Serve it until ``stop``, and return its URL."""
+        handler = functools.partial(_Quiet, directory=os.fspath(self.folder))
+        self._server = http.server.ThreadingHTTPServer((address, 0), handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return f"http://{address}:{self._server.server_address[1]}/"
+
+    def stop(self) -> None:
+        """Serve it no longer."""
+        subprocess.run(["gpgconf", "--homedir", str(self._home), "--kill", "all"], check=False, capture_output=True)
+        if self._server:
+            self._server.shutdown()
+            self._server.server_close()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_words: t.Any) -> None:
+        """Say nothing."""
