@@ -5,19 +5,16 @@
 
 from __future__ import annotations
 
-import os
 import typing as t
 
-from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
-from ..plugin_utils.decision.decide import decide
-from ..plugin_utils.observe.observation import observe
+from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.pki.certificates import PkiError
-from ..plugin_utils.pki.kubeconfig import read_kubeconfig, write_kubeconfig
 from ..plugin_utils.progress.progress_lines import Line
-from ..plugin_utils.reconcile.status.data import status_data
+from ..plugin_utils.reconcile.status.fleet import FAILED_AS_ASKED, failing
+from ..plugin_utils.reconcile.status.observer import keep_kubeconfig, observed_status
 from ..plugin_utils.reconcile.status.table import status_lines
-from ..plugin_utils.records.journal_entries import last_failure
+from ..plugin_utils.reconcile.status.verdict import TROUBLES
 
 
 class ActionModule(ControlPlaneAction):
@@ -27,6 +24,7 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "kubeconfig": {"type": "path"},
         "show": {"type": "bool", "default": True},
+        "fail_when": {"type": "list", "elements": "str", "default": [], "choices": list(TROUBLES)},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -34,23 +32,18 @@ class ActionModule(ControlPlaneAction):
 
         No other file is written.
         """
-        objects = self.open_objects(arguments)
-        snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339())
-        decision = decide(snapshot)
-        data = status_data(
-            snapshot, decision, self.host_of(arguments["cluster"]), last_failure(self.journal(arguments))
-        )
+        data, objects = observed_status(self, arguments, self.host_of(arguments["cluster"]))
         refused: t.Optional[PkiError] = None
         changed = False
-        if arguments["kubeconfig"] and read_kubeconfig(objects.store, objects.cluster) is not None:
-            data["kubeconfig"] = os.path.abspath(arguments["kubeconfig"])
-            try:
-                changed = not self.check_mode and write_kubeconfig(objects.store, objects.cluster, data["kubeconfig"])
-            except PkiError as error:
-                refused = error
-                del data["kubeconfig"]
+        try:
+            changed = keep_kubeconfig(objects, arguments["kubeconfig"] or "", data, not self.check_mode)
+        except PkiError as error:
+            refused = error
         if arguments["show"]:
             self.display.display_lines([Line(""), *status_lines(data)])
         if refused is not None:
             raise refused
+        wrong = failing([data], arguments["fail_when"])
+        if wrong:
+            raise ControlPlaneFailure(f"{wrong[0]}. {FAILED_AS_ASKED}", status=data)
         return {"changed": changed, "status": data}

@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils.common import settings
 from ..module_utils.common.legible import block, one_line, readable
-from ..plugin_utils.calls import inventory_source, variable_values
+from ..plugin_utils.calls import clusters, inventory_source, variable_values
 from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP
 from ..plugin_utils.calls.screen import Screen
 from ..plugin_utils.processes.forked import spread
@@ -46,9 +46,8 @@ class ActionModule(ActionBase):
             argument_spec={"playbook": {"type": "str", "default": "", "choices": ["", *ENTRY_POINTS]}}
         )
         variables = task_vars or {}
-        known = [str(each) for each in (variables.get("groups") or {}).get(CLUSTERS_GROUP) or ()]
-        selected = {str(each) for each in variables.get("ansible_play_hosts_all") or ()}
-        hosts = [each for each in known if each in selected]
+        known = clusters.all_clusters(variables)
+        hosts = clusters.selected_clusters(variables)
         if not hosts:
             why = "\n".join(map(str, () if known else variables.get(inventory_source.ERRORS) or ()))
             told = why or f"{NO_CLUSTER} (clusters here: {', '.join(known) or 'none'})."
@@ -74,11 +73,11 @@ class ActionModule(ActionBase):
         found = variable_values.problems(variables, self._templar.template)
         named = variables.get(variable_values.DELETE)
         if named and not found:
-            clusters = []
+            listed = []
             for host in known:
                 own = variables["hostvars"].raw_get(host)
-                clusters.append((host, str(own.get("control_plane_namespace")), str(own.get("control_plane_cluster"))))
-            found = [variable_values.delete_problem(self._templar.template(named), clusters)]
+                listed.append((host, str(own.get("control_plane_namespace")), str(own.get("control_plane_cluster"))))
+            found = [variable_values.delete_problem(self._templar.template(named), listed)]
         return [each for each in found if each]
 
     def _glance(self, playbook: str, hosts: t.Sequence[str], hostvars: t.Any) -> dict[str, str]:
@@ -112,9 +111,6 @@ def _shown(playbook: str, hosts: t.Sequence[str], settled: t.Mapping[str, str]) 
     lines = [f"{len(settled)} of {len(hosts)} clusters have nothing to do"]
     if not left and playbook in SUMMED_UP:
         lines = [run_outcomes.summary_text(playbook, {}, len(settled))]
-    if playbook == "status":
-        width = max(map(len, settled), default=0)
-        lines += [f"  {host:<{width}}  {text}" for host, text in sorted(settled.items())]
     if unchecked:
         lines.append(f"  {UNCHECKED}: {_listed(unchecked)}")
     if left and settled:

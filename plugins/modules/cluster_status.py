@@ -28,6 +28,16 @@ options:
     description: Whether the table is printed.
     type: bool
     default: true
+  fail_when:
+    description:
+      - Fail, after the table was printed, where the cluster is one of these. The result has RV(status) all the same.
+      - V(unhealthy) where something does not work or nothing is known of it, V(blocked) where no step is taken until a person acts, V(outdated) where the
+        cluster is not as the stored manifest says.
+    type: list
+    elements: str
+    choices: [unhealthy, blocked, outdated]
+    default: []
+    version_added: 0.10.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

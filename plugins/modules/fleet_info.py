@@ -25,7 +25,7 @@ options:
     description: The playbook that the clusters are observed for. Without it none is observed.
     type: str
     default: ""
-    choices: ["", reconcile, plan, status, health_check, metrics]
+    choices: ["", reconcile, plan, health_check, metrics]
 extends_documentation_fragment:
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group

@@ -56,6 +56,8 @@ RULES: dict[str, Rule] = {
         ),
         _MAPPING,
     ),
+    "control_plane_fail_when": {"type": "list", "choices": ["unhealthy", "blocked", "outdated"]},
+    "control_plane_output": {"type": "str", "choices": ["table", "json"]},
     "control_plane_replace": {"type": "str", "choices": ["allow", "ask", "never"]},
     "control_plane_unknown_documents": {"type": "str", "choices": ["report", "refuse"]},
     "operator_mode": {"type": "str", "choices": ["", "Auto", "Controlled", "DryRun"]},

@@ -56,7 +56,6 @@ SPEC: dict[str, t.Any] = {
 ENTRY_POINTS = {
     "reconcile": "main",
     "plan": "plan",
-    "status": "status",
     "health_check": "health_check",
     "metrics": "metrics",
 }
@@ -120,16 +119,44 @@ class Glance(ForeseeingAction):
         Raises:
             Exception: whatever keeps the cluster from being observed; the full way reports it.
         """
+        try:
+            arguments = self.enter(host, ENTRY_POINTS[playbook], SPEC)
+        except ControlPlaneFailure:
+            return ""
+        variables = self._task_vars
+        if any(self._templar.template(variables.get(f"control_plane_{each}")) for each in FILES):
+            return ""
+        return "" if self._is_taken(arguments) else _LOOKS[playbook](self, arguments)
+
+    def enter(self, host: str, entry_point: str, spec: Variables) -> dict[str, t.Any]:
+        """Take a host's variables for those of the task; return the arguments.
+
+        Args:
+            host: the cluster's host.
+            entry_point: the role's entry point, by whose specification the variables are checked.
+            spec: the arguments, whose values are those of the role's variables of their names.
+
+        Raises:
+            ControlPlaneFailure: nothing may be done with the host, or a variable is wrong.
+        """
         variables = {**self._role, **self._hostvars.raw_get(host)}
         if variables.get(REFUSED):
-            return ""
+            raise ControlPlaneFailure(str(variables[REFUSED]))
         self._task_vars = {**variables, "hostvars": self._hostvars}
         self._templar: t.Any = self._templar.copy_with_new_env(available_variables=variables)
-        arguments = self._arguments(playbook, variables)
-        if arguments is None or self._is_taken(arguments):
-            return ""
+        problem = role_variables.problem(self, variables)
+        problems = [problem] if problem else []
+        problems += role_variables.argument_problems(self._loader, self._templar, variables, entry_point)
+        if problems:
+            raise ControlPlaneFailure("\n".join(problems))
+        named = {name: f"control_plane_{name}" for name in spec}
+        given = {name: variables[each] for name, each in named.items() if each in variables}
+        checked = ArgumentSpecValidator(spec).validate(self._templar.template(given))
+        if checked.error_messages:
+            raise ControlPlaneFailure("\n".join(checked.error_messages))
+        arguments = dict(checked.validated_parameters)
         self._home = (arguments["namespace"], arguments["cluster"])
-        return _LOOKS[playbook](self, arguments)
+        return arguments
 
     def open_store(self, arguments: dict[str, t.Any]) -> OverlayStore:
         """Open the store, with writes kept in memory.
@@ -154,19 +181,6 @@ class Glance(ForeseeingAction):
             self._views, self._stores = contextlib.ExitStack(), {key: store}
             self._views.enter_context(store.view(OF_NAMESPACE))
         return self._stores[key]
-
-    def _arguments(self, playbook: str, variables: Variables) -> t.Optional[dict[str, t.Any]]:
-        """Return the checked arguments, None where variables ask for more."""
-        if role_variables.problem(self, variables) or any(
-            self._templar.template(variables.get(f"control_plane_{each}")) for each in FILES
-        ):
-            return None
-        if role_variables.argument_problems(self._loader, self._templar, variables, ENTRY_POINTS[playbook]):
-            return None
-        named = {name: f"control_plane_{name}" for name in SPEC}
-        given = {name: variables[each] for name, each in named.items() if each in variables}
-        checked = ArgumentSpecValidator(SPEC).validate(self._templar.template(given))
-        return None if checked.error_messages else dict(checked.validated_parameters)
 
     def _is_taken(self, arguments: dict[str, t.Any]) -> bool:
         """Return whether the lock is not free, or a copy is kept.
@@ -246,10 +260,6 @@ class Glance(ForeseeingAction):
         seen = self._seen(arguments, objects, plan_and_reconcile.policy(arguments, approved=False)) if objects else None
         return _line(seen) if seen and not node_sync.evictions(seen.objects, seen.snapshot) else ""
 
-    def _status(self, arguments: dict[str, t.Any]) -> str:
-        seen = self._seen(arguments, self.open_objects(arguments))
-        return _line(seen) if seen else ""
-
     def _health_check(self, arguments: dict[str, t.Any]) -> str:
         store = self.open_store(arguments)
         seen = self._seen(arguments, self.open_objects(arguments, store))
@@ -285,7 +295,6 @@ class Glance(ForeseeingAction):
 _LOOKS: dict[str, t.Callable[[Glance, dict[str, t.Any]], str]] = {
     "reconcile": Glance._reconcile,
     "plan": Glance._plan,
-    "status": Glance._status,
     "health_check": Glance._health_check,
     "metrics": Glance._metrics,
 }

@@ -244,16 +244,11 @@ def test_what_a_glance_writes_is_when_the_cluster_answered_last(recording: Recor
         fleet.modify(CLUSTER, name_of(number), lambda found: found["status"].update(lastProbeSuccessTime=long_ago))
     manifest = fleet.evict_from(0)
     before = fleet.content()
-    for playbook, settled in (("plan", 2), ("status", 3)):
-        run = fleet.playbook(playbook).succeeded()
-        assert f"{settled} of 3 clusters have nothing to do" in run.text and fleet.content() == before
-        # Of taints that would evict a plan says so.
-        told = (
-            f"[default/{name_of(0)}] reconcile would set the taint example.com/burn-in:NoExecute on Node " in run.text
-        )
-        assert told is (playbook == "plan") and one_by_one(run) == (names(0) if told else [])
-    assert f"{name_of(2)}  v1.20.2, 1 machine, ready and up to date" in run.output
-    assert fleet.observed() == sorted(2 * names(0, 1, 2))
+    run = fleet.playbook("plan").succeeded()
+    # Of taints that would evict a plan says so.
+    assert f"[default/{name_of(0)}] reconcile would set the taint example.com/burn-in:NoExecute on Node " in run.text
+    assert "2 of 3 clusters have nothing to do" in run.text and one_by_one(run) == names(0)
+    assert fleet.content() == before and fleet.observed() == sorted(names(0, 1, 2))
     fleet.write(name_of(0), manifest)
     recording.fill_folder(fleet.folder / "store", 1)
     before = fleet.content()
@@ -267,6 +262,36 @@ def test_what_a_glance_writes_is_when_the_cluster_answered_last(recording: Recor
         assert new["status"].pop("lastProbeSuccessTime") > old["status"].pop("lastProbeSuccessTime") == long_ago
         assert old["metadata"].pop("resourceVersion") != new["metadata"].pop("resourceVersion") and old == new
     assert "3 of 3" in fleet.playbook("health_check").succeeded().text or one_by_one(run) == []
+
+
+def test_the_status_of_a_fleet(recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One table, worst first, and one document; a cluster that can't be observed keeps no other from being shown; nothing is written."""
+    fleet = FileFleet(tmp_path / "fleet", recording, 4)
+    fleet.modify(CONTROL_PLANE, f"{name_of(2)}-control-plane", lambda found: found["spec"].update(replicas=3))
+    (fleet.folder / "host_vars").mkdir()
+    (fleet.folder / "host_vars" / f"{name_of(3)}.yml").write_text("control_plane_replase: never\n")
+    before = fleet.content()
+    run = fleet.playbook("status", "-e", "control_plane_output_file=status.json").failed()
+    lines = [line.strip() for line in run.output.splitlines()]
+    table = lines[lines.index("4 clusters: 1 not observed, 1 outdated, 2 healthy") + 1 :][:5]
+    assert [line.split()[0] for line in table] == ["CLUSTER", *names(3, 2, 0, 1)], run.output
+    assert f"CLUSTER default/{name_of(2)}   OUTDATED: 1 of 3 machines exist" in lines
+    assert f"{name_of(3)} could not be observed: no role or playbook" in run.text and fleet.content() == before
+    document = json.loads((fleet.folder / "status.json").read_text())
+    assert [each["host"] for each in document["clusters"]] == names(3, 2, 0, 1)
+    monkeypatch.setenv("ANSIBLE_STDOUT_CALLBACK", "kubeadm.control_plane.progress")
+    asked = (
+        "--limit",
+        ":".join(names(0, 1)),
+        "-e",
+        "control_plane_output=json",
+        "-e",
+        "control_plane_fail_when=unhealthy",
+    )
+    shown = json.loads(fleet.playbook("status", *asked).succeeded().output)
+    assert [(each["host"], each["trouble"]["unhealthy"]) for each in shown["clusters"]] == [
+        (each, []) for each in names(0, 1)
+    ]
 
 
 @pytest.mark.full

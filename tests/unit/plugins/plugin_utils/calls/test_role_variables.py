@@ -26,6 +26,8 @@ OF_PLAYBOOKS = {
     "control_plane_adopt",
     "control_plane_install_namespaces",
     "control_plane_install_runners",
+    "control_plane_output",
+    "control_plane_output_file",
     "control_plane_providers",
     "control_plane_serial",
 }

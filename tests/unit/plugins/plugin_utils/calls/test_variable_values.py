@@ -21,7 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.variab
 
 ROOT = Path(__file__).resolve().parents[5]
 # They are more than their type in the roles: a number or nothing; the playbooks' own; one that two entry points have differently.
-DIFFERENT = {"control_plane_replicas", "control_plane_providers"}
+DIFFERENT = {"control_plane_replicas", "control_plane_providers", "control_plane_output"}
 CLUSTERS = [("prod", "default", "prod"), ("a.web", "a", "web"), ("b.web", "b", "web")]
 MESSAGE = re.compile(r"(\w+): it must be .+ \(found: .+\)\. Nothing was done\. Correct it where it is set: .+")
 
@@ -55,6 +55,8 @@ def test_each_message_says_what_where_and_what_to_do(name: str) -> None:
     [
         ("control_plane_replicas", "four", "it must be a whole number (found: 'four')"),
         ("control_plane_replicas", 3.5, "a whole number (found: '3.5')"),
+        ("control_plane_fail_when", "unhealthy,blokced", "it must be one of unhealthy, blocked, outdated"),
+        ("control_plane_output", "jsn", "one of table, json, perhaps json (found: 'jsn')"),
         ("control_plane_replace", "nver", "one of allow, ask, never, perhaps never (found: 'nver')"),
         ("control_plane_wait_timeout", "ten\x1b[2Jminutes", r"found: 'ten\\x1b[2Jminutes'"),
         ("control_plane_serial", "many", "a number of clusters, such as 1"),

@@ -1,0 +1,84 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Statuses of the selected clusters, as one table or document."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible import context
+from ansible.plugins.action import ActionBase
+
+from ..module_utils.common.legible import readable
+from ..plugin_utils.calls.clusters import selected_clusters
+from ..plugin_utils.calls.screen import Screen
+from ..plugin_utils.progress.progress_lines import Line
+from ..plugin_utils.reconcile.status.document import document_text, write_document
+from ..plugin_utils.reconcile.status.fleet import FAILED_AS_ASKED, failing, fleet_lines
+from ..plugin_utils.reconcile.status.observer import Observer
+from ..plugin_utils.reconcile.status.verdict import TROUBLES
+from ..plugin_utils.store.base import StoreError
+
+Object = dict[str, t.Any]
+TABLE, JSON = "table", "json"
+SPEC: Object = {
+    "output": {"type": "str", "default": TABLE, "choices": [TABLE, JSON]},
+    "output_file": {"type": "path", "default": ""},
+    "fail_when": {"type": "list", "elements": "str", "default": [], "choices": list(TROUBLES)},
+}
+
+
+class ActionModule(ActionBase):
+    """Action plugin of the module kubeadm.control_plane.fleet_status; see its documentation."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[Object] = None) -> Object:
+        """Observe and show all selected clusters; fail where that is asked for."""
+        result = dict(super().run(tmp, task_vars))
+        _checked, arguments = self.validate_argument_spec(argument_spec=SPEC)
+        self._variables = task_vars or {}
+        self._screen = Screen()
+        try:
+            result.update(self._show(arguments))
+        except StoreError as error:
+            result.update(failed=True, msg=str(error))
+        return readable({"changed": False, **result})
+
+    def _show(self, arguments: Object) -> Object:
+        found = self._observe()
+        if arguments["output_file"]:
+            write_document(found, arguments["output_file"])
+        if arguments["output"] == JSON:
+            self._screen.display(document_text(found))
+        else:
+            self._screen.display_lines([Line(""), *fleet_lines(found)])
+        return _ended(found, arguments["fail_when"])
+
+    def _observe(self) -> list[Object]:
+        observer = Observer(
+            self._task, self._connection, self._play_context, self._loader, self._templar, self._shared_loader_obj
+        )
+        hosts = selected_clusters(self._variables)
+
+        def waits(seen: int) -> None:
+            if len(hosts) > 1:
+                self._screen.display(f"  {seen} of {len(hosts)} clusters have been observed")
+
+        forks = int(context.CLIARGS.get("forks") or 1)
+        return observer.observe_all(hosts, self._variables["hostvars"], forks, waits)
+
+
+def _ended(found: t.Sequence[Object], kinds: t.Collection[str]) -> Object:
+    """Return the task's result, failed where a cluster asks for it."""
+    wrong = failing(found, kinds)
+    errors = [each["error"] for each in found if "error" in each]
+    if len(found) == 1 and errors:
+        return {"failed": True, "msg": errors[0]}
+    if wrong:
+        why = "" if errors else f" {FAILED_AS_ASKED}."
+        return {"failed": True, "msg": "\n".join([f"{len(wrong)} of {len(found)} clusters:{why}", *wrong])}
+    return {}
