@@ -156,6 +156,15 @@ def test_no_inventory() -> None:
     assert "No cluster is selected" in run.text
 
 
+@pytest.mark.parametrize("playbook", ["adopt", "install"])
+def test_a_limit_that_leaves_no_host_of_an_empty_inventory(playbook: str, tmp_path: Path) -> None:
+    """Of the playbooks without the guard: Ansible would end well, with nothing done."""
+    (tmp_path / "empty.yml").touch()
+    words = ["-i", str(tmp_path / "empty.yml"), "--limit", "prod"]
+    run = Workspace.run(["ansible-playbook", *words, f"kubeadm.control_plane.{playbook}"], Path("/"))
+    assert run.returncode != 0 and "Give no --limit" in run.text
+
+
 def test_limit_that_matches_nothing(workspace: Workspace) -> None:
     """A --limit with a typing error is an error."""
     workspace.manifest("good", replicas=1)

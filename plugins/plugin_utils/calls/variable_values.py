@@ -15,6 +15,7 @@ import typing as t
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils.common.legible import one_line
+from ...module_utils.common.values import utc_time
 
 Rule = dict[str, t.Any]
 _NUMBER: Rule = {"type": "int"}
@@ -63,6 +64,7 @@ RULES: dict[str, Rule] = {
     "operator_mode": {"type": "str", "choices": ["", "Auto", "Controlled", "DryRun"]},
 }
 SERIAL = "control_plane_serial"
+ROLLOUT_AFTER = "control_plane_rollout_after"
 DELETE = "control_plane_delete"
 _WORDS = {"int": "a whole number", "bool": "true or false", "dict": "a mapping"}
 _BATCH = re.compile(r"[1-9][0-9]*%?")
@@ -78,7 +80,7 @@ def problems(given: t.Mapping[str, t.Any], template: t.Callable[[t.Any], t.Any])
         template: templates one of them; what it can't is left to the tasks.
     """
     found = []
-    for name in (*RULES, SERIAL):
+    for name in (*RULES, SERIAL, ROLLOUT_AFTER):
         if name not in given:
             continue
         try:
@@ -126,6 +128,9 @@ def _broken(name: str, value: t.Any) -> str:
         batches = value if isinstance(value, list) else [value]
         fine = all(_BATCH.fullmatch(str(each)) for each in batches)
         return "" if fine else "a number of clusters, such as 1, a percentage, such as 20%, or a list of these"
+    if name == ROLLOUT_AFTER:
+        fine = value == "now" or utc_time(str(value)) is not None
+        return "" if fine else "now, or an RFC 3339 time with its zone, such as 2026-01-31T10:00:00Z"
     rule = RULES[name]
     if not ArgumentSpecValidator({name: rule}).validate({name: value}).error_messages:
         return ""

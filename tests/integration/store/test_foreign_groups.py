@@ -225,7 +225,9 @@ def test_a_status_without_a_subresource(none_yet: KubernetesStore) -> None:
 )
 def test_a_version_that_is_not_served(none_yet: KubernetesStore, tmp_path: Path, version: str, said: str) -> None:
     """Of the infrastructure cluster, the template or the machines: the served versions are named, and nothing at all is stored."""
-    with pytest.raises(StoreError, match=f"{said}.*Nothing was written. Write apiVersion {GROUP}/{VERSION}"):
+    with pytest.raises(
+        StoreError, match=f"{said}.*It was not written. .*manifest apiVersion {GROUP}/{VERSION} can be written"
+    ):
         applied(none_yet, tmp_path, version)
     assert not any(none_yet.list((GROUP, kind)) for kind in OLDER)
     assert none_yet.get(("cluster.x-k8s.io", "Cluster"), *NAMES) is None

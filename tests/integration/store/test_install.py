@@ -15,16 +15,12 @@ import yaml
 from actions import run_action
 from api_server import ApiServer
 from etcd_cluster import until
-from management import kubeconfig_of
 from newer_api_server import start_api_server
 from store_objects import MACHINE, machine
 from workspace import Workspace, cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation, recognition, roles
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import dropped_fields
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
     KubernetesApi,
@@ -34,7 +30,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubern
     KubernetesStore,
     kind_path,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.overlay import OverlayStore
 
 Object = dict[str, t.Any]
 WISH = installation.Wish(
@@ -46,7 +41,6 @@ WISH = installation.Wish(
 FEW = installation.Wish(definitions.KINDS[:3], ["default"])
 CLUSTER = ("cluster.x-k8s.io", "Cluster")
 CLUSTERS = f"{installation.DEFINITIONS}/clusters.cluster.x-k8s.io"
-LATER = sorted(definitions.LATER)
 OURS = {definitions.MANAGED_BY: definitions.MANAGER}
 
 
@@ -111,47 +105,6 @@ def test_what_was_made_meanwhile(api: KubernetesApi) -> None:
     with pytest.raises(Refused, match="already exists"):
         installation.carry_out(api, changes, lambda line: None)
     assert not api.send("get", role.path).document["rules"]
-
-
-def test_what_an_earlier_release_installed_serves_a_cluster_without_resource_sets(
-    api: KubernetesApi, bare: ApiServer, tmp_path: Path
-) -> None:
-    """Of the kinds that came later there is none; a manifest that has one is refused before anything is stored."""
-    earlier = [kind for kind in definitions.KINDS if (definitions.group_of(kind.name), kind.name) not in LATER]
-    runners = [{"kind": "User", "name": "runner"}]
-    install(api, installation.Wish(earlier, ["default"], runners))
-    without, with_set = tmp_path / "prod.yaml", tmp_path / "set.yaml"
-    documents = cluster_documents("prod")
-    documents[0]["metadata"]["labels"] = {"quota": "small"}
-    without.write_text(yaml.safe_dump_all(documents))
-    with_set.write_text((Path(__file__).parents[3] / "examples" / "manifests" / "resource-set.yaml").read_text())
-    for kubeconfig in (bare.kubeconfig, kubeconfig_of(bare, "runner")):
-        store = KubernetesStore(KubernetesApi({"kubeconfig": kubeconfig}))
-        for kind_ref in LATER:
-            assert store.list(kind_ref, "default") == [] and store.get(kind_ref, "default", "prod") is None
-        with pytest.raises(StoreError, match=r"no definition of the kind ClusterResourceSet.*playbook kubeadm\.contr"):
-            stored_cluster.apply_manifest(store, read_cluster([str(without), str(with_set)], "default", "prod"))
-        assert store.list(CLUSTER, "default") == []
-    assert "create Cluster default/prod" in would_be_stored(store, without)
-    install(api, installation.Wish(definitions.KINDS, ["default"], runners))
-    store = KubernetesStore(KubernetesApi({"kubeconfig": kubeconfig}))
-    assert "create ClusterResourceSet default/quota" in would_be_stored(store, without, with_set)
-
-
-def would_be_stored(store: KubernetesStore, *paths: Path) -> list[str]:
-    """Nothing is written: objects with finalizers would keep the definitions."""
-    over = OverlayStore(store, "2026-01-01T00:00:00Z")
-    return stored_cluster.apply_manifest(over, read_cluster([str(each) for each in paths], "default", "prod"))
-
-
-def test_rights_that_are_missing_are_no_missing_definition(api: KubernetesApi, bare: ApiServer) -> None:
-    install(api, installation.Wish(definitions.KINDS, ["default"]))
-    store = KubernetesStore(KubernetesApi({"kubeconfig": kubeconfig_of(bare, "nobody")}))
-    for kind_ref in LATER:
-        with pytest.raises(Refused, match="may not list"):
-            store.list(kind_ref, "default")
-        with pytest.raises(Refused, match="may not get"):
-            store.get(kind_ref, "default", "prod")
 
 
 def test_everything_is_made_and_the_second_time_nothing(api: KubernetesApi) -> None:

@@ -189,7 +189,7 @@ class ServedVersions:
             f"{base.describe(kind_ref, metadata.get('namespace') or 'default', metadata['name'])} can't be stored",
             self._api.host,
             f"the API server has no definition of the kind {kind_ref[1]}, which this release added",
-            "Nothing was written. Run this release's playbook kubeadm.control_plane.install, which adds the definition and the runner's right "
+            "It was not written. Run this release's playbook kubeadm.control_plane.install, which adds the definition and the runner's right "
             "to it.",
         )
 
@@ -202,18 +202,18 @@ class ServedVersions:
         if serving:
             why = f"serves this kind as {', '.join(serving)}, and what a field means in another version only its provider knows"
             fix = (
-                f"Write apiVersion {group}/{serving[0]} in the manifest, with the fields of that version, or install definitions "
-                f"of the provider that serve {version}."
+                f"Install definitions of the provider that serve {version}: what is moved from another store stays in its version. In a "
+                f"manifest apiVersion {group}/{serving[0]} can be written instead, with the fields of that version."
             )
         else:
             why = f"serves no kind {kind} in the group {group}"
             fix = (
-                "Install the provider's definitions, or correct apiVersion and kind in the manifest. Where the provider brings none, run the "
+                "Install the provider's definitions, or correct apiVersion and kind where a manifest has them. Where the provider brings none, run the "
                 "playbook kubeadm.control_plane.install with the provider in control_plane_more_providers."
             )
         return base.StoreError(
             f"{what} is of the version {version} of {group}",
             self._api.host,
             f"the API server {why}",
-            f"Nothing was written. {fix}",
+            f"It was not written. {fix}",
         )

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.variable_values import (
+    ROLLOUT_AFTER,
     RULES,
     SERIAL,
     delete_problem,
@@ -45,7 +46,7 @@ def test_the_rules_are_those_of_the_roles() -> None:
     assert {name: rule for name, rule in RULES.items() if name not in DIFFERENT} == typed
 
 
-@pytest.mark.parametrize("name", [*RULES, SERIAL])
+@pytest.mark.parametrize("name", [*RULES, SERIAL, ROLLOUT_AFTER])
 def test_each_message_says_what_where_and_what_to_do(name: str) -> None:
     assert MESSAGE.fullmatch(problems({name: "four"}, unchanged)[0]).group(1) == name  # type: ignore[union-attr]
 
@@ -59,6 +60,7 @@ def test_each_message_says_what_where_and_what_to_do(name: str) -> None:
         ("control_plane_output", "jsn", "one of table, json, perhaps json (found: 'jsn')"),
         ("control_plane_replace", "nver", "one of allow, ask, never, perhaps never (found: 'nver')"),
         ("control_plane_wait_timeout", "ten\x1b[2Jminutes", r"found: 'ten\\x1b[2Jminutes'"),
+        ("control_plane_rollout_after", "2026-01-31", "now, or an RFC 3339 time with its zone"),
         ("control_plane_serial", "many", "a number of clusters, such as 1"),
         ("control_plane_serial", 0, "a number of clusters"),
         ("control_plane_store", "t0psecret", "it must be a mapping (found: a value of another type)"),

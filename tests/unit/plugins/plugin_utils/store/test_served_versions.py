@@ -134,7 +134,7 @@ def test_what_is_not_served_is_refused_before_it_is_written(
         with pytest.raises(StoreError) as refused:
             write(of_version("v3"))
         assert refused.value.what.startswith("AcmeMachine default/a is of the version v3") and why in refused.value.why
-        assert refused.value.fix.startswith("Nothing was written.") and fix in refused.value.fix
+        assert refused.value.fix.startswith("It was not written.") and fix in refused.value.fix
 
 
 def test_a_version_that_is_served_since() -> None:
