@@ -64,7 +64,7 @@ test-lab: ## The core of the tests on real machines with real kubeadm (root; abo
 
 .PHONY: test-lab-full
 test-lab-full: ## All tests on real machines and all that `make test` leaves out; again: what has not passed yet (root; a night)
-	@$(TOOLS)/test.sh lab-full
+	@$(TOOLS)/test.sh lab-full site
 
 .PHONY: lint
 lint: ## Linters, types, documentation, changelog, galaxy-importer and the repository's own rules (about a minute)
@@ -73,6 +73,12 @@ lint: ## Linters, types, documentation, changelog, galaxy-importer and the repos
 .PHONY: sanity
 sanity: ## ansible-test sanity, complete and without ignore files (4 to 7 minutes)
 	@$(TOOLS)/test.sh sanity
+
+.PHONY: docs
+docs: ## The documentation as HTML, with a search, in the cache folder; its links are checked (1 to 3 minutes)
+	@$(TOOLS)/setup.sh --docs
+	@$(TOOLS)/build.sh
+	@$(TOOLS)/site.sh
 
 .PHONY: format
 format: ready ## Format the Python code

@@ -38,6 +38,7 @@ RESULTS="$CACHE/results"                           # what each step of a run did
 VENV_LATEST="$CACHE/venv-latest"
 VENV_OLDEST="$CACHE/venv-2.19"
 VENV_IMPORTER="$CACHE/venv-importer"
+VENV_DOCS="$CACHE/venv-docs"
 
 mkdir -p "$CACHE" "$LOGS" "$RESULTS"
 

@@ -5,13 +5,13 @@
 
 # Makes this machine ready: Debian packages that are missing, and the venvs that are missing or out of date.
 # A second run takes a fraction of a second. `--run` is for those who only use the collection (make demo): no old
-# ansible-core and no importer.
+# ansible-core and no importer. `--docs` is the same and what the documentation site is built with.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 for_tests=yes
-[ "${1:-}" != --run ] || for_tests=no
+case "${1:-}" in --run | --docs) for_tests=no ;; esac
 
 # --- Debian packages -------------------------------------------------------------------------------------------------
 
@@ -78,6 +78,9 @@ fi
 if [ "$for_tests" = yes ]; then
   "$REPO/tests/tools/prometheus.sh"
   make_venv "$VENV_IMPORTER" "${importer_python:-$oldest}" "30 s" no importer.txt
+fi
+if [ "${1:-}" = --docs ]; then
+  make_venv "$VENV_DOCS" "${importer_python:-$oldest}" "1 minute" no docs.txt
 fi
 
 if [ -e "$VENV_LATEST/.complete" ]; then

@@ -4,12 +4,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # test.sh STEP...: runs the steps in this order, stops at the first that fails, and ends with one line that sums up.
-# Steps: lint sanity sanity-once unit unit-quick model integration lab lab-full. With A,B+C, the steps A and B get what CPU step C
+# Steps: lint sanity sanity-once unit unit-quick model integration lab lab-full site. With A,B+C, the steps A and B get what CPU step C
 # leaves, and print at its end.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 here="$REPO/tests/tools"
+
+site() {
+  "$here/setup.sh" --docs || return
+  check "documentation site" "$here/site.sh"
+  finish_checks site
+}
 
 run_step() { # run_step STEP
   case "$1" in
@@ -17,6 +23,7 @@ run_step() { # run_step STEP
     unit-quick) "$here/unit.sh" --quick ;;
     sanity-once) "$here/sanity.sh" --once ;;
     lab-full) "$here/lab_full.sh" ;;
+    site) site ;;
     *) die "no such step: $1" ;;
   esac
 }

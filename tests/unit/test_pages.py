@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -40,6 +41,19 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert target.exists(), f"{link}: no such file"
         if anchor:
             assert anchor in _anchors(target), f"{link}: no such heading"
+
+
+def test_links_of_shipped_pages_lead_to_what_is_shipped() -> None:
+    files = json.loads((ROOT / "FILES.json").read_text(encoding="utf-8"))["files"]
+    shipped = {(ROOT / file["name"]).resolve() for file in files}
+    pages = [page for page in shipped if page.suffix == ".md"]
+    assert ROOT / "README.md" in pages
+    assert [
+        f"{page.relative_to(ROOT)}: {link}"
+        for page in sorted(pages)
+        for link in _links(page)
+        if (page.parent / link.partition("#")[0]).resolve() not in {page, page.parent, *shipped}
+    ] == []
 
 
 def test_the_index_has_every_page() -> None:
