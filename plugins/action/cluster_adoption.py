@@ -132,7 +132,8 @@ class ActionModule(ControlPlaneAction):
         unknown = [each for each in hosts if each not in (self._task_vars.get("hostvars") or {})]
         if unknown:
             raise ControlPlaneFailure(
-                f"the inventory has no host {', '.join(unknown)} (control_plane_adopt_hosts); nothing was done."
+                f"the inventory has no host {', '.join(unknown)} (control_plane_adopt_hosts); nothing was done. "
+                "Correct the names, or give the inventory that has them with -i."
             )
         return sorted(plain(list(hosts or groups[group])))
 
@@ -155,7 +156,9 @@ class ActionModule(ControlPlaneAction):
             notes = []
         self._refuse(wrong)
         if not found:
-            raise ControlPlaneFailure(f"the group {self._arguments['group']} has no hosts; nothing was done.")
+            raise ControlPlaneFailure(
+                f"the group {self._arguments['group']} has no hosts; nothing was done. Add the control plane's machines to it."
+            )
         return found, notes
 
     def _call(self, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:

@@ -81,7 +81,7 @@ class ActionModule(ControlPlaneAction):
             return second
         raise ControlPlaneFailure(
             f"no etcd snapshot of {objects.title} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}."
-            " No older backup was removed."
+            " No older backup was removed. Mend what is named, then run again."
         )
 
 

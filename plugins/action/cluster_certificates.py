@@ -26,7 +26,8 @@ class ActionModule(ControlPlaneAction):
         control_plane = objects.control_plane
         if control_plane is None:
             raise ControlPlaneFailure(
-                f"the cluster {objects.title} has no KubeadmControlPlane in the store; no certificates were made."
+                f"the cluster {objects.title} has no KubeadmControlPlane in the store; no certificates were made. "
+                "Run reconcile, which stores the manifest's."
             )
         if self.check_mode:
             return {"changed": True}

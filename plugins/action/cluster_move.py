@@ -32,7 +32,8 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure(export.PASSWORD_MISSING)
         if opening.title(to) == opening.title(arguments["store"]):
             raise ControlPlaneFailure(
-                f"{opening.title(to)} is the store that {arguments['namespace']}/{cluster} is in. Nothing was done."
+                f"{opening.title(to)} is the store that {arguments['namespace']}/{cluster} is in. Nothing was done. "
+                "Give the other store as control_plane_move_to."
             )
         if not arguments["undo"]:
             opening.refuse_others(to, self.PATIENCE_SECONDS)

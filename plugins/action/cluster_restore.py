@@ -279,8 +279,10 @@ def _file(path: str) -> list[dict[str, t.Any]]:
 def _refuse(objects: ClusterObjects) -> None:
     copies.refuse_external(objects, "restored")
     if objects.going or objects.paused:
-        what = "marked for deletion" if objects.going else "paused"
-        raise ControlPlaneFailure(f"the cluster {objects.title} is {what}. Nothing was done.")
+        what, todo = ("paused", "Remove spec.paused, or its annotation")
+        if objects.going:
+            what, todo = ("marked for deletion", "Run delete, which ends it")
+        raise ControlPlaneFailure(f"the cluster {objects.title} is {what}. Nothing was done. {todo}.")
     if objects.others:
         # Restored without them, their etcd would go on as a second cluster.
         said = ownership.controlled(objects.others)
@@ -289,7 +291,9 @@ def _refuse(objects: ClusterObjects) -> None:
             f"Name it in the Cluster's spec.controlPlaneRef again ({advice.edit(kinds.CLUSTER, objects.name)}), then restore."
         )
     if not objects.initialized or objects.control_plane is None:
-        raise ControlPlaneFailure(f"the cluster {objects.title} has never had a control plane. Nothing was done.")
+        raise ControlPlaneFailure(
+            f"the cluster {objects.title} has never had a control plane. Nothing was done. Run reconcile."
+        )
 
 
 def _noted(objects: ClusterObjects) -> dict[str, t.Any]:

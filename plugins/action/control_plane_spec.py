@@ -147,7 +147,8 @@ def _wanted(arguments: dict[str, t.Any]) -> tuple[str, t.Any]:
     moment = now_rfc3339() if after == NOW else utc_time(after)
     if moment is None:
         raise ControlPlaneFailure(
-            f"rollout_after is {after!r}, which is neither '{NOW}' nor an RFC 3339 time such as 2026-01-31T10:00:00Z; nothing was done."
+            f"rollout_after is {after!r}, which is neither '{NOW}' nor an RFC 3339 time such as 2026-01-31T10:00:00Z; nothing was done. "
+            "Give one of these."
         )
     return defaults.ROLLOUT_AFTER, moment
 

@@ -58,7 +58,8 @@ class ActionModule(ControlPlaneAction):
             if arguments["state"] == "absent":
                 return {"changed": False, "msg": f"the store has no InventoryMachine {self._name}: nothing to release"}
             raise ControlPlaneFailure(
-                f"the store has no InventoryMachine {objects.namespace}/{self._name}; no host was claimed."
+                f"the store has no InventoryMachine {objects.namespace}/{self._name}; no host was claimed. "
+                "Check which store is given, or run reconcile, which makes it."
             )
         if self.check_mode:
             return {"changed": True}

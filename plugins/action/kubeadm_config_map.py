@@ -67,7 +67,9 @@ class ActionModule(WorkloadAction):
 def _check_gates(gates: t.Mapping[str, t.Any]) -> None:
     wrong = sorted(name for name, value in gates.items() if not isinstance(value, bool))
     if wrong:
-        raise ControlPlaneFailure(f"feature_gates: {', '.join(wrong)} must be true or false; nothing was written.")
+        raise ControlPlaneFailure(
+            f"feature_gates: {', '.join(wrong)} must be true or false; nothing was written. Give booleans."
+        )
 
 
 def _endpoint(given: t.Mapping[str, t.Any]) -> kubeadm_config_map.ApiEndpoint:
@@ -75,6 +77,6 @@ def _endpoint(given: t.Mapping[str, t.Any]) -> kubeadm_config_map.ApiEndpoint:
         return kubeadm_config_map.ApiEndpoint(given["name"])
     if not given["advertise_address"]:
         raise ControlPlaneFailure(
-            f"api_endpoints: {given['name']} is to be present and has no advertise_address; nothing was written."
+            f"api_endpoints: {given['name']} is to be present and has no advertise_address; nothing was written. Give it."
         )
     return kubeadm_config_map.ApiEndpoint(given["name"], given["advertise_address"], given["bind_port"])

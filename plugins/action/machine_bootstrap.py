@@ -57,7 +57,8 @@ class ActionModule(ControlPlaneAction):
         machine = objects.machine(self._name)
         if machine is None:
             raise ControlPlaneFailure(
-                f"the store has no Machine {objects.namespace}/{self._name}; nothing was started."
+                f"the store has no Machine {objects.namespace}/{self._name}; nothing was started. "
+                "Check which store is given, or run reconcile, which makes it."
             )
         if self.check_mode:
             return {"changed": machine.get("status", {}).get("bootstrap", {}).get("state") != "Succeeded"}
@@ -237,12 +238,14 @@ class ActionModule(ControlPlaneAction):
         config = objects.kubeadm_configs.get(self._name)
         if config is None or objects.control_plane is None:
             raise ControlPlaneFailure(
-                f"machine {self._name} has no KubeadmConfig in the store; nothing was started on it."
+                f"machine {self._name} has no KubeadmConfig in the store; nothing was started on it. "
+                "Run reconcile, which makes one."
             )
         endpoint = objects.endpoint()
         if endpoint is None:
             raise ControlPlaneFailure(
-                f"the cluster {objects.title} has no control plane endpoint yet; nothing was started on {self._name}."
+                f"the cluster {objects.title} has no control plane endpoint yet; nothing was started on {self._name}. "
+                "Run reconcile, which makes it."
             )
         infrastructure = objects.infrastructure_machines.get(self._name) or {}
         certificates = read_certificates(objects.store, objects.cluster)

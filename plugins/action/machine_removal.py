@@ -27,7 +27,7 @@ class ActionModule(ControlPlaneAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Run the next step of a machine's removal."""
         if not (arguments["name"] or arguments["member_id"] or arguments["node"]):
-            raise ControlPlaneFailure("one of name, member_id and node is needed; nothing was done.")
+            raise ControlPlaneFailure("one of name, member_id and node is needed; nothing was done. Give one of them.")
         objects = self.open_objects(arguments)
         if self.check_mode:
             return {"changed": True, "ready": False, "node": "", "msg": "check mode: nothing was removed"}

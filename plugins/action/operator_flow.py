@@ -46,7 +46,8 @@ class ActionModule(ControlPlaneAction):
         verb = arguments["verb"]
         if actions.finished(root):
             raise ControlPlaneFailure(
-                f"{actions.label(root)} has ended ({root['status'].get('phase')}), so there is nothing to {verb}; nothing was done."
+                f"{actions.label(root)} has ended ({root['status'].get('phase')}), so there is nothing to {verb}; nothing was done. "
+                "kubeadm.control_plane.actions lists those that have not ended."
             )
         if not actions.started(root) and verb != ABORT:
             raise ControlPlaneFailure(
@@ -74,7 +75,7 @@ class ActionModule(ControlPlaneAction):
         if execution.root["spec"].get("executionMode") != actions.CONTROLLED or not waiting:
             raise ControlPlaneFailure(
                 f"no Task of {actions.label(execution.root)} waits for approval; nothing was done. Only in the mode Controlled does it "
-                "stop before each Task."
+                "stop before each Task; kubeadm.control_plane.actions shows what it does."
             )
         names = [self._say(executions, each, "approve", _approved) for each in waiting]
         return True, f"approved: {', '.join(names)}"
@@ -139,7 +140,8 @@ class ActionModule(ControlPlaneAction):
         failed = [each for each in failed if each["status"]["errorReason"] != phases.INVALID_STATE]
         if not failed:
             raise ControlPlaneFailure(
-                f"no Task of {actions.label(execution.root)} has failed, so there is nothing to {verb}; nothing was done."
+                f"no Task of {actions.label(execution.root)} has failed, so there is nothing to {verb}; nothing was done. "
+                "kubeadm.control_plane.actions shows what it does."
             )
         return failed
 
@@ -152,7 +154,7 @@ class ActionModule(ControlPlaneAction):
         if not found:
             known = ", ".join(str(each["metadata"]["name"]) for each in tasks[-_SHOWN:]) or "none"
             raise ControlPlaneFailure(
-                f"{actions.label(execution.root)} has no Task {name}; nothing was done. It has: {known}."
+                f"{actions.label(execution.root)} has no Task {name}; nothing was done. Name one of its Tasks: {known}."
             )
         return found
 

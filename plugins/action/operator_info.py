@@ -35,7 +35,7 @@ class ActionModule(ControlPlaneAction):
             names = [each["name"] for each in overview.tasks(execution)]
             if arguments["task"] and arguments["task"] not in names:
                 raise ControlPlaneFailure(
-                    f"{actions.label(roots[0])} has no Task {arguments['task']}; it has: {', '.join(names) or 'none'}."
+                    f"{actions.label(roots[0])} has no Task {arguments['task']}. Name one of its Tasks: {', '.join(names) or 'none'}."
                 )
             shown = overview.details(execution, task=arguments["task"], logs=arguments["logs"])
         self.display.display("\n" + shown)

@@ -39,7 +39,9 @@ class ActionModule(ControlPlaneAction):
         executions = Executions(store, arguments["namespace"], arguments["cluster"])
         root = executions.needed(arguments["name"])
         if not root.get("status", {}).get("plan"):
-            raise ControlPlaneFailure(f"{root['kind']} {arguments['name']} has not begun; nothing was run.")
+            raise ControlPlaneFailure(
+                f"{root['kind']} {arguments['name']} has not begun; nothing was run. kubeadm.control_plane.action begins it."
+            )
         looks = Looks(self, arguments, cluster_objects, executions)
         runner = TaskRunner(self, arguments, cluster_objects, root)
         ran = runner.run(arguments["tasks"])

@@ -71,7 +71,7 @@ class ActionModule(ForeseeingAction):
     def _observed(self, arguments: dict[str, t.Any], policy: Object) -> Object:
         if not arguments["store"]:
             raise ControlPlaneFailure(
-                "a plan needs a store, to observe the cluster, or a snapshot, to plan without one; neither was given. Nothing was done."
+                "a plan needs a store, to observe the cluster, or a snapshot, to plan without one; neither was given. Nothing was done. Give one of them."
             )
         return public_snapshot(self.foresee(arguments, policy)[1])
 

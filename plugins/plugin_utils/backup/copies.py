@@ -258,7 +258,8 @@ def send(caller: Caller, machine: Machine, path: str) -> str:
             answer = caller.call(machine, MODULE, {**call, "transport_key": key})
             if answer.failed:
                 raise ControlPlaneFailure(
-                    f"the backup {path} did not reach machine {machine.name}: {redact(answer.message)}. Nothing was stopped."
+                    f"the backup {path} did not reach machine {machine.name}: {redact(answer.message)}. Nothing was stopped. "
+                    "Mend what is named, then run restore again."
                 )
             offset += len(piece)
     return str(answer.result["path"])
@@ -270,5 +271,5 @@ def refuse_external(objects: ClusterObjects, what: str) -> None:
     configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
     if (configuration.get("etcd") or {}).get("external") is not None:
         raise ControlPlaneFailure(
-            f"etcd of {objects.title} is external and can't be {what} from here. Nothing was done. That is done where it runs."
+            f"etcd of {objects.title} is external and can't be {what} from here. Nothing was done. Use the tools of the place where it runs."
         )

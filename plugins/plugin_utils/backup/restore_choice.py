@@ -160,7 +160,9 @@ def choose(
     known = sources(infos, backups)
     if machine and machine not in infos:
         where = "it can't be reached" if machine in machines else f"{cluster} has no such machine"
-        raise ControlPlaneFailure(f"etcd can't be restored on machine {machine}: {where}. Nothing was done.")
+        raise ControlPlaneFailure(
+            f"etcd can't be restored on machine {machine}: {where}. Nothing was done. Name another, or none."
+        )
     if snapshot:
         candidates = [
             each for each in known if snapshot in (each.path if not each.machine else f"{each.machine}:{each.path}",)
@@ -174,7 +176,8 @@ def choose(
     if not candidates:
         raise ControlPlaneFailure(
             f"there is nothing to restore etcd of {cluster} from: no machine that can be reached has etcd data or a snapshot"
-            f"{f' on {machine}' if machine else ''}, and no backup is in the folder of backups. Nothing was done."
+            f"{f' on {machine}' if machine else ''}, and no backup is in the folder of backups. Nothing was done. "
+            "Bring back a machine that has some, or name a snapshot's file on this controller as control_plane_restore_snapshot."
         )
     source = candidates[0]
     if machine and source.machine not in ("", machine):

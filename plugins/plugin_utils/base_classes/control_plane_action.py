@@ -260,7 +260,7 @@ class ControlPlaneAction(ActionBase):
         given = self._templar.template(self._task_vars.get(inventory_pool.PERMITTED) or [])
         if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
             raise ControlPlaneFailure(
-                f"the variable {inventory_pool.PERMITTED} must be a list of inventory groups. Nothing was done."
+                f"the variable {inventory_pool.PERMITTED} must be a list of inventory groups. Nothing was done. Correct it where it is set."
             )
         return [str(each) for each in given]
 

@@ -94,7 +94,9 @@ class WorkloadAction(ControlPlaneAction):
             )
         objects = self.open_objects(arguments) if arguments["cluster"] else None
         if objects is not None and objects.control_plane is None:
-            raise ControlPlaneFailure(f"the store has no KubeadmControlPlane of {objects.title}; nothing was done.")
+            raise ControlPlaneFailure(
+                f"the store has no KubeadmControlPlane of {objects.title}; nothing was done. Run reconcile, which stores the manifest's."
+            )
         try:
             work = self.work(arguments, objects)
             if isinstance(work, str):
@@ -259,6 +261,6 @@ def needed_version(version: t.Optional[str]) -> str:
     """Return the Kubernetes version. Raises ControlPlaneFailure where it is unknown."""
     if not version:
         raise ControlPlaneFailure(
-            "kubernetes_version is needed where no cluster's KubeadmControlPlane states it; nothing was done."
+            "kubernetes_version is needed where no cluster's KubeadmControlPlane states it; nothing was done. Give it."
         )
     return version

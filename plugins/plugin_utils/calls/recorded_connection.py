@@ -83,7 +83,7 @@ def check(machine: str, connection: t.Mapping[str, t.Any]) -> None:
     if not connection.get("inventoryHost") and not connection.get("host"):
         raise UnusableConnection(
             f"machine {machine} has no address in the store (status.connection.host of its infrastructure machine); "
-            "its infrastructure provider records it when the machine has booted."
+            "its infrastructure provider records it when the machine has booted; run again then."
         )
     found = problems(connection)
     if found:

@@ -231,7 +231,8 @@ class Mover:
             self._pause(self._source.store, mark.paused)
             self._mark(self._source, None)
             raise ControlPlaneFailure(
-                f"{self._target.where} is the store that {self._namespace}/{self._cluster} is in. Nothing was moved."
+                f"{self._target.where} is the store that {self._namespace}/{self._cluster} is in. Nothing was moved. "
+                "Give the other store as control_plane_move_to."
             )
         self._refuse_anothers(theirs, mark.move)
         if theirs is None or theirs.state != ARRIVING or theirs.move != mark.move:

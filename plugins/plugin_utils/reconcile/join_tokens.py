@@ -44,7 +44,7 @@ def mint(objects: ClusterObjects, caller: Caller, name: str) -> str:
         return token
     raise ControlPlaneFailure(
         f"no control plane machine could make a bootstrap token for {name}: {'; '.join(failures) or 'none has been bootstrapped'}. "
-        "Nothing was started."
+        "Nothing was started. Mend what is named, then run again."
     )
 
 

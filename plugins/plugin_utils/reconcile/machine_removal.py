@@ -335,7 +335,7 @@ class Removal:
             return answer
         what = f"machine {self._name}" if self._name else f"etcd member {self._arguments['member_id']}"
         raise ControlPlaneFailure(
-            f"{what} was not removed from the control plane ({module}): {answer}. Its infrastructure was left as it is."
+            f"{what} was not removed from the control plane ({module}): {answer}. Its infrastructure was left as it is. Run again, once that is mended."
         )
 
     def _ask_each(

@@ -75,7 +75,7 @@ class Executions:
             if found is None:
                 known = ", ".join(str(each["metadata"]["name"]) for each in self.roots()) or "none"
                 raise ControlPlaneFailure(
-                    f"the cluster {self.cluster} has no Action {name}; nothing was done. It has: {known}."
+                    f"the cluster {self.cluster} has no Action {name}; nothing was done. Name one that it has: {known}."
                 )
             return found
         under_way = self.unfinished()
@@ -174,7 +174,9 @@ class Executions:
                 self.tell(execution, step)
                 return execution, step
             self._apply(execution, step)
-        raise ControlPlaneFailure(f"{actions.label(root)} came to no end after {STEP_LIMIT} steps; this is a bug.")
+        raise ControlPlaneFailure(
+            f"{actions.label(root)} came to no end after {STEP_LIMIT} steps; this is a bug. Report it with the Action and its Tasks."
+        )
 
     def create_tasks(self, execution: Execution, step: Step) -> list[Object]:
         """Create the Tasks of a step and return them."""

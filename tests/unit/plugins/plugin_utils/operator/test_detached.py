@@ -80,7 +80,9 @@ def test_a_foreign_object_of_a_needed_name_is_left_alone(walk: Make) -> None:
 def test_finding_what_is_meant(walk: Make) -> None:
     one = walk(action(group("a")))
     assert one.where.needed("")["metadata"]["name"] == "first"
-    with pytest.raises(ControlPlaneFailure, match=r"has no Action other; nothing was done\. It has: first"):
+    with pytest.raises(
+        ControlPlaneFailure, match=r"has no Action other; nothing was done\. Name one that it has: first"
+    ):
         one.where.needed("other")
     one.until_it_ends()
     with pytest.raises(ControlPlaneFailure, match="under way is: none"):
