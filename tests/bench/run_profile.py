@@ -57,7 +57,7 @@ def one_cluster(folder: Path) -> dict[str, Profile]:
             found[key] = add_machines(profile, addresses, machines.ssh)
     finally:
         say("the machines are deleted")
-        workspace.delete_clusters()
+        workspace.remove_clusters()
     return found
 
 

@@ -66,7 +66,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Workspace]
     """A user's folder; whatever cluster is left in its store at the end is deleted."""
     made = Workspace(tmp_path_factory.mktemp("workspace"))
     yield made
-    made.delete_clusters()
+    made.remove_clusters()
 
 
 @pytest.fixture

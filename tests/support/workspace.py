@@ -17,6 +17,10 @@ from pathlib import Path
 
 import yaml
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import lifecycle as local_endpoint
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machine import lifecycle as local_machine
+
 VERSION = "v1.20.2"
 INVENTORY = """\
 plugin: kubeadm.control_plane.clusters
@@ -161,12 +165,13 @@ class Workspace:
         )
         return Run(done.returncode, done.stdout)
 
-    def delete_clusters(self) -> None:
-        """Delete whatever cluster is left in the store."""
-        left = ",".join(each["metadata"]["name"] for each in self.objects("Cluster")) if self.store.is_dir() else ""
-        if left:
-            consent = ("-e", f"control_plane_delete={left}", "-e", "control_plane_ignore_worker_nodes=true")
-            self.playbook("delete", "--limit", left, *consent).succeeded()
+    def remove_clusters(self) -> None:
+        """Remove the machines and endpoints of whatever cluster is left in the store, as no playbook of the collection does."""
+        layout = Layout(DEFAULT_DIRECTORY)
+        for each in self.objects("NspawnMachine"):
+            local_machine.remove(layout, each["metadata"]["name"])
+        for each in self.objects("Cluster"):
+            local_endpoint.remove(layout, each["metadata"]["namespace"], each["metadata"]["name"])
 
     def backup(self, name: str, *arguments: str) -> Path:
         """Take a backup of a cluster as a timer does, and return the newest copy."""

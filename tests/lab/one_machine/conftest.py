@@ -19,7 +19,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Workspace]
     """The folder of its user."""
     made = Workspace(tmp_path_factory.mktemp("one-machine"))
     yield made
-    made.delete_clusters()
+    made.remove_clusters()
 
 
 @pytest.fixture(scope="package")

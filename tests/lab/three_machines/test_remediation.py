@@ -59,8 +59,6 @@ def replaced(workspace: Workspace, machines: Machines, name: str, before: t.Sequ
     assert len(now) == len(before) and set(before) - set(now) == {name}
     assert [each["name"] for each in machines.etcd_members()] == now
     assert machines.ready_nodes() == now and left_of(name) == []
-    status = workspace.status(NAME)
-    assert all(each["healthy"] for each in status["etcd"]["members"]) and status["decision"]["action"] == "none"
     assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
     run = workspace.playbook("health_check").succeeded()
     assert "3 of 3 checked machines are healthy" in run.text
@@ -89,8 +87,6 @@ def test_two_of_three_are_down(cluster: Cluster) -> None:
 def test_a_machine_whose_power_is_cut_is_marked_and_replaced(workspace: Workspace, cluster: Cluster) -> None:
     """Etcd's leader dies: its Node falls silent, health_check marks it, reconcile removes it safely and makes another one."""
     machines = cluster.machines
-    run = workspace.playbook("health_check").succeeded()
-    assert "3 of 3 checked machines are healthy" in run.text
     before, victim = machines.names(), machines.etcd_leader()
     machines.cut_power(victim)
     check_until_marked(workspace, victim)
