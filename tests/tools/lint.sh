@@ -33,13 +33,13 @@ importer() {
   ! grep -E '^(WARNING|ERROR)' "$work/log"
 }
 # On a copy without the files of an installed collection and with a git of its own: ansible-lint and its library leave
-# things in the folder they check, and take the collection's name from galaxy.yml.
+# things in the folder they check, and take the collection's name from galaxy.yml. It starts ansible-playbook for each playbook.
 lint_tree="$CACHE/ansible-lint/ansible_collections/$NAMESPACE/$NAME"
 ansible_content() {
   mkdir -p "$lint_tree"
   rsync --archive --delete --exclude=/.ansible "$CACHE/build/source/" "$lint_tree/" &&
     (cd "$lint_tree" && env -u ANSIBLE_COLLECTIONS_SCAN_SYS_PATH ANSIBLE_COLLECTIONS_PATH="$CACHE/ansible-lint" ANSIBLE_HOME="$CACHE/ansible-lint/home" \
-      ansible-lint --offline --nocolor --profile production --strict)
+      PYTHONPATH="$PYTHONPATH:$REPO/tests/start" ansible-lint --offline --nocolor --profile production --strict)
 }
 docs() {
   (cd "$CACHE/build/source" && antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck --disallow-unknown-collection-refs \
