@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from ansible import context
@@ -15,7 +16,7 @@ from ..module_utils.common.legible import block, one_line, readable
 from ..plugin_utils.calls import clusters, inventory_source, variable_values
 from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP
 from ..plugin_utils.calls.screen import Screen
-from ..plugin_utils.processes.forked import spread
+from ..plugin_utils.processes.forked import MOST_BYTES, spread
 from ..plugin_utils.reconcile import run_outcomes
 from ..plugin_utils.reconcile.glance import ENTRY_POINTS, UNCHECKED, Glance
 
@@ -90,7 +91,10 @@ class ActionModule(ActionBase):
         glance.begin(hostvars)
 
         def look(number: int) -> str:
-            return glance.settled(playbook, ordered[number])
+            line = glance.settled(playbook, ordered[number])
+            found = json.dumps([line, glance.warnings]) if line else ""
+            # What is too long to be sent is shown by the full way.
+            return found if len(found) < MOST_BYTES // 4 else ""
 
         found: dict[str, str] = {}
         seen = 0
@@ -100,7 +104,10 @@ class ActionModule(ActionBase):
                 continue
             seen += 1
             if each[1]:
-                found[ordered[each[0]]] = one_line(each[1])
+                line, warnings = json.loads(each[1])
+                found[ordered[each[0]]] = one_line(line)
+                for warning in warnings:
+                    Screen().warning(warning)
         return found
 
 

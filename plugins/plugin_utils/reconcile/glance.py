@@ -110,7 +110,7 @@ class Glance(ForeseeingAction):
     def settled(self, playbook: str, host: str) -> str:
         """Return a line about a cluster with nothing to do, else "".
 
-        "" is for one that goes the full way.
+        "" is for one that goes the full way. What a run would warn of it is in ``warnings`` then.
 
         Args:
             playbook: one of ENTRY_POINTS.
@@ -119,6 +119,7 @@ class Glance(ForeseeingAction):
         Raises:
             Exception: whatever keeps the cluster from being observed; the full way reports it.
         """
+        self.warnings: list[str] = []
         try:
             arguments = self.enter(host, ENTRY_POINTS[playbook], SPEC)
         except ControlPlaneFailure:
@@ -197,15 +198,15 @@ class Glance(ForeseeingAction):
 
     def _wanted(self, arguments: dict[str, t.Any], store: Store) -> t.Optional[ClusterObjects]:
         """Return the cluster's objects, None where the manifest differs."""
-        warnings: list[str] = []
         changes: t.Optional[list[str]]
         if arguments["manifests"]:
             manifest = read_manifest(arguments)
-            warnings += manifest.warnings
-            changes = stored_cluster.apply_manifest(store, manifest, warnings.append)
+            self.warnings += manifest.warnings
+            changes = stored_cluster.apply_manifest(store, manifest, self.warnings.append)
         else:
-            changes = stored_desired_state.settle_in_api(store, arguments, warnings.append)
-        if warnings or changes or changes is None:
+            changes = stored_desired_state.settle_in_api(store, arguments, self.warnings.append)
+        # A warning of what is as it was stays for good: it is given, and is nothing to do.
+        if changes or changes is None:
             return None
         objects = self.open_objects(arguments, store)
         return None if deleted_machines.restore(objects) else objects

@@ -67,6 +67,8 @@ def names(*numbers: int) -> list[str]:
 
 def test_a_broken_cluster_stops_no_other(fleet: FleetWorkspace, server: ApiServer) -> None:
     """Nor does one that another run works on; the summary tells of both, and of nobody else."""
+    api = KubernetesApi({"kubeconfig": server.kubeconfig})
+    with_permanent_warning(KubernetesStore(api), 0)
     fleet.inventory(machines=False)
     metrics = fleet.folder / "metrics"
     metrics.mkdir()
@@ -75,7 +77,6 @@ def test_a_broken_cluster_stops_no_other(fleet: FleetWorkspace, server: ApiServe
     assert len(list(metrics.glob("*.prom"))) == 2 * COUNT and len(list(metrics.glob("*.run.prom"))) == COUNT
     # Some twice, as a glance can't tell that nothing is to be written: Machines of the last seconds are not counted yet.
     assert sorted(set(fleet.observed())) == names(0, 1, 2, 3)
-    api = KubernetesApi({"kubeconfig": server.kubeconfig})
     plane = (CONTROL_PLANE, "default", f"{name_of(1)}-control-plane")
     KubernetesStore(api).modify(*plane, lambda found: found["spec"].update(replicas=2))
     with subprocess.Popen(["sleep", "600"]) as sleeping:
@@ -89,6 +90,8 @@ def test_a_broken_cluster_stops_no_other(fleet: FleetWorkspace, server: ApiServe
     assert "SUMMARY of reconcile: 4 clusters: 2 failed, 2 with nothing to do" in run.text
     told = [line.split()[:2] for line in run.output.partition("SUMMARY")[2].splitlines()[1:3]]
     assert told == [["failed", name_of(1)], ["failed", name_of(2)]]
+    # A glance is enough, and gives the warning.
+    assert one_by_one(run) == names(1, 2) and "files[0].content: the comment" in run.text
     assert "is locked by another run" in run.text and run.output.index("SUMMARY") < run.output.index("PLAY RECAP")
 
 
@@ -106,6 +109,18 @@ def test_a_pass_asks_as_often_as_the_page_says(fleet: FleetWorkspace, server: Ap
     second = max(number for number, (_method, path) in enumerate(asked) if path.endswith(f"/clusters/{name_of(0)}"))
     shown = "\n".join(" ".join(each) for each in asked[second:])
     assert len(asked) - second == requests_of_a_pass() and {each[0] for each in asked[second:]} == {"GET"}, shown
+
+
+def with_permanent_warning(store: KubernetesStore, number: int) -> None:
+    """Give an applied cluster and its machine a file of which each run warns."""
+
+    def add(found: Object) -> None:
+        spec = found["spec"].get("kubeadmConfigSpec", found["spec"])
+        spec["files"] = [{"path": "/etc/note", "content": "{# note #}"}]
+
+    store.modify(CONTROL_PLANE, "default", f"{name_of(number)}-control-plane", add)
+    for each in store.list(KUBEADM_CONFIG, "default", {"cluster.x-k8s.io/cluster-name": name_of(number)}):
+        store.modify(KUBEADM_CONFIG, "default", each["metadata"]["name"], add)
 
 
 def test_slices_cover_all_clusters_once(fleet: FleetWorkspace, tmp_path: Path) -> None:
