@@ -10,6 +10,7 @@ import typing as t
 from ansible import context
 from ansible.plugins.action import ActionBase
 
+from ..module_utils.common import settings
 from ..module_utils.common.legible import readable
 from ..plugin_utils.calls.clusters import selected_clusters
 from ..plugin_utils.calls.screen import Screen
@@ -18,6 +19,7 @@ from ..plugin_utils.reconcile.status.document import document_text, write_docume
 from ..plugin_utils.reconcile.status.fleet import FAILED_AS_ASKED, failing, fleet_lines
 from ..plugin_utils.reconcile.status.observer import Observer
 from ..plugin_utils.reconcile.status.verdict import TROUBLES
+from ..plugin_utils.reconcile.status.watch import UNTIL, watch
 from ..plugin_utils.store.base import StoreError
 
 Object = dict[str, t.Any]
@@ -26,6 +28,9 @@ SPEC: Object = {
     "output": {"type": "str", "default": TABLE, "choices": [TABLE, JSON]},
     "output_file": {"type": "path", "default": ""},
     "fail_when": {"type": "list", "elements": "str", "default": [], "choices": list(TROUBLES)},
+    "watch_seconds": {"type": "int", "default": 0},
+    "until": {"type": "str", "default": "", "choices": ["", *UNTIL]},
+    "timeout": {"type": "int", "default": settings.WATCH_SECONDS},
 }
 
 
@@ -43,33 +48,48 @@ class ActionModule(ActionBase):
         self._variables = task_vars or {}
         self._screen = Screen()
         try:
-            result.update(self._show(arguments))
+            result.update(self._watch(arguments) if arguments["watch_seconds"] else self._show(arguments))
         except StoreError as error:
             result.update(failed=True, msg=str(error))
         return readable({"changed": False, **result})
 
+    def _watch(self, arguments: Object) -> Object:
+        if arguments["watch_seconds"] < 1 or arguments["timeout"] < 1:
+            said = (
+                "control_plane_watch_seconds and control_plane_watch_timeout must be whole numbers of seconds from 1 on"
+            )
+            return {"failed": True, "msg": f"{said}. Nothing was watched. Correct them where they are set."}
+
+        def observe() -> list[Object]:
+            return self._observe(arguments, quiet=True)
+
+        return watch(observe, self._screen, arguments["watch_seconds"], arguments["timeout"], arguments["until"])
+
     def _show(self, arguments: Object) -> Object:
-        found = self._observe()
-        if arguments["output_file"]:
-            write_document(found, arguments["output_file"])
+        found = self._observe(arguments)
         if arguments["output"] == JSON:
             self._screen.display(document_text(found))
-        else:
+        elif len(found) > 1 or "error" not in found[0]:
+            # The error of a single cluster is the task's own.
             self._screen.display_lines([Line(""), *fleet_lines(found)])
         return _ended(found, arguments["fail_when"])
 
-    def _observe(self) -> list[Object]:
+    def _observe(self, arguments: Object, quiet: bool = False) -> list[Object]:
+        """Return the statuses, and write the document where it is wanted."""
         observer = Observer(
             self._task, self._connection, self._play_context, self._loader, self._templar, self._shared_loader_obj
         )
         hosts = selected_clusters(self._variables)
 
         def waits(seen: int) -> None:
-            if len(hosts) > 1:
+            if len(hosts) > 1 and not quiet:
                 self._screen.display(f"  {seen} of {len(hosts)} clusters have been observed")
 
         forks = int(context.CLIARGS.get("forks") or 1)
-        return observer.observe_all(hosts, self._variables["hostvars"], forks, waits)
+        found = observer.observe_all(hosts, self._variables["hostvars"], forks, waits)
+        if arguments["output_file"]:
+            write_document(found, arguments["output_file"])
+        return found
 
 
 def _ended(found: t.Sequence[Object], kinds: t.Collection[str]) -> Object:

@@ -38,6 +38,24 @@ options:
     elements: str
     choices: [unhealthy, blocked, outdated]
     default: []
+  watch_seconds:
+    description:
+      - Observe again after so many seconds, and so on, until O(until) or O(timeout). V(0) observes once.
+      - A terminal shows the newest status in place of the one before. Elsewhere a cluster has a line only when its verdict, or what comes next, has changed.
+        O(output) and O(fail_when) are left out then.
+    type: int
+    default: 0
+  until:
+    description:
+      - What is watched for. V(healthy) until no cluster is unhealthy, V(settled) until none is unhealthy, blocked or outdated. Without it O(timeout) alone ends
+        the watch, well.
+    type: str
+    choices: ["", healthy, settled]
+    default: ""
+  timeout:
+    description: After so many seconds a watch ends; it fails where O(until) did not come.
+    type: int
+    default: 3600
 extends_documentation_fragment:
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group
@@ -63,8 +81,18 @@ EXAMPLES = r"""
     output_file: /srv/clusters/status.json
     fail_when: [unhealthy, blocked]
   run_once: true
+
+- name: Wait until the clusters are as their manifests say
+  kubeadm.control_plane.fleet_status:
+    watch_seconds: 10
+    until: settled
+    timeout: 900
+  run_once: true
 """
 
 RETURN = r"""
-#
+msg:
+  description: How a watch ended, or why the task failed.
+  returned: when the clusters were watched, or failure
+  type: str
 """

@@ -20,6 +20,8 @@ CONNECT_SECONDS = 3
 WAITING_CALL_SECONDS = 12
 # After how long a run says what it waits for.
 PROGRESS_SECONDS = 15
+# For how long status_watch watches.
+WATCH_SECONDS = 3600
 # For how long a run asks an API again that doesn't answer: its own machines may be the ones that are replaced.
 STORE_PATIENCE_SECONDS = 30.0
 # A lock that stands still for so long on the waiter's own clock is a dead run's. For a Lease: client-go's defaults for leader election.

@@ -8,6 +8,8 @@ It is the only place that has Ansible's Display.
 
 from __future__ import annotations
 
+import os
+import sys
 import typing as t
 
 from ansible.utils.color import stringc
@@ -17,6 +19,20 @@ from ...module_utils.common.legible import one_line, visible
 from ..progress import channel
 from ..progress.colors import color_of
 from ..progress.progress_lines import Line
+
+# A worker has no terminal. The inventory plugin imports this in Ansible's main process, before there are workers.
+IS_TERMINAL = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+_CLEARED = "\x1b[2J\x1b[H"
+
+
+def _plain(lines: t.Sequence[Line]) -> str:
+    return "\n".join(one_line(each.text) for each in lines)
+
+
+def _painted(lines: t.Sequence[Line]) -> str:
+    """Return lines as text, in the colours of their kinds."""
+    shown = [(one_line(each.text), color_of(each.kind)) for each in lines]
+    return "\n".join(stringc(text, color) if color and text else text for text, color in shown)
 
 
 class Screen:
@@ -41,14 +57,25 @@ class Screen:
         """
         if self.send("lines", lines=[(each.text, each.kind) for each in lines]):
             return
-        shown = [(one_line(each.text), color_of(each.kind)) for each in lines]
-        plain = "\n".join(text for text, _color in shown)
-        painted = "\n".join(stringc(text, color) if color and text else text for text, color in shown)
+        plain, painted = _plain(lines), _painted(lines)
         if painted == plain:
             Display().display(plain)
             return
         Display().display(painted, screen_only=True)
         Display().display(plain, log_only=True)
+
+    def redraw(self, page: t.Sequence[Line], changes: t.Sequence[Line]) -> None:
+        """Show a page in place of what a terminal shows.
+
+        Ansible's log, and what is no terminal, gets the changes alone.
+        """
+        if not IS_TERMINAL:
+            if changes:
+                self.display_lines(changes)
+            return
+        Display().display(f"{_CLEARED}{_painted(page)}", screen_only=True)
+        if changes:
+            Display().display(_plain(changes), log_only=True)
 
     def send(self, event: str, /, **fields: t.Any) -> bool:
         """Send an event to the callback ``progress``; False without it."""

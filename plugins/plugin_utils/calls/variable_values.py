@@ -30,6 +30,8 @@ RULES: dict[str, Rule] = {
             "control_plane_bootstrap_timeout",
             "control_plane_replicas",
             "control_plane_wait_timeout",
+            "control_plane_watch_seconds",
+            "control_plane_watch_timeout",
             "machine_inventory_timeout",
             "machine_nspawn_timeout",
         ),
@@ -61,6 +63,7 @@ RULES: dict[str, Rule] = {
     "control_plane_output": {"type": "str", "choices": ["table", "json"]},
     "control_plane_replace": {"type": "str", "choices": ["allow", "ask", "never"]},
     "control_plane_unknown_documents": {"type": "str", "choices": ["report", "refuse"]},
+    "control_plane_until": {"type": "str", "choices": ["healthy", "settled"]},
     "operator_mode": {"type": "str", "choices": ["", "Auto", "Controlled", "DryRun"]},
 }
 SERIAL = "control_plane_serial"

@@ -307,6 +307,9 @@ def test_the_status_of_a_fleet(recording: Recording, tmp_path: Path, monkeypatch
     assert [(each["host"], each["trouble"]["unhealthy"]) for each in shown["clusters"]] == [
         (each, []) for each in names(0, 1)
     ]
+    watched = fleet.playbook("status_watch", "--limit", ":".join(names(0, 1)), "-e", "control_plane_until=settled")
+    lines = watched.succeeded().output.splitlines()
+    assert [line.split()[1:3] for line in lines] == [[f"{each}:", "HEALTHY:"] for each in names(0, 1)], lines
 
 
 @pytest.mark.full

@@ -30,6 +30,9 @@ OF_PLAYBOOKS = {
     "control_plane_output_file",
     "control_plane_providers",
     "control_plane_serial",
+    "control_plane_until",
+    "control_plane_watch_seconds",
+    "control_plane_watch_timeout",
 }
 # Named in Python alone.
 OF_THE_PLUGINS = {"control_plane_inventory_errors", "control_plane_inventory_host", REFUSED}

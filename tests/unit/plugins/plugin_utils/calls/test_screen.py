@@ -10,6 +10,7 @@ import logging
 import pytest
 from ansible.utils import color, display
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls import screen
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.screen import Screen
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.progress.progress_lines import BAD, PLAIN, Line
 
@@ -31,3 +32,20 @@ def test_colours_are_for_a_terminal_alone(
     painted = "\x1b[0;31mCLUSTER a\\x1b[2J\x1b[0m\n\n  phase  x"
     assert capsys.readouterr().out == f"{painted if is_coloured else TEXT}\n"
     assert [each.message for each in caplog.records] == [TEXT]
+
+
+def test_a_page_is_drawn_in_place_of_another_where_there_is_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is none, and the log, gets what has changed; nothing where nothing has."""
+    monkeypatch.setattr(display, "logger", logging.getLogger("ansible"))
+    changes = [Line("changed\x1b[2J", BAD)]
+    with caplog.at_level(logging.INFO):
+        for given in (changes, []):
+            Screen().redraw(LINES, given)
+        assert capsys.readouterr().out == "changed\\x1b[2J\n"
+        monkeypatch.setattr(screen, "IS_TERMINAL", True)
+        for given in (changes, []):
+            Screen().redraw(LINES, given)
+    assert capsys.readouterr().out == f"\x1b[2J\x1b[H{TEXT}\n" * 2
+    assert [each.message for each in caplog.records] == ["changed\\x1b[2J"] * 2

@@ -22,7 +22,14 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.variab
 
 ROOT = Path(__file__).resolve().parents[5]
 # They are more than their type in the roles: a number or nothing; the playbooks' own; one that two entry points have differently.
-DIFFERENT = {"control_plane_replicas", "control_plane_providers", "control_plane_output"}
+DIFFERENT = {
+    "control_plane_output",
+    "control_plane_providers",
+    "control_plane_replicas",
+    "control_plane_until",
+    "control_plane_watch_seconds",
+    "control_plane_watch_timeout",
+}
 CLUSTERS = [("prod", "default", "prod"), ("a.web", "a", "web"), ("b.web", "b", "web")]
 MESSAGE = re.compile(r"(\w+): it must be .+ \(found: .+\)\. Nothing was done\. Correct it where it is set: .+")
 

@@ -1,0 +1,71 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module fleet_status: what can't be observed keeps nothing else from being shown, and fails in the end, once."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+from actions import make_action
+
+Object = dict[str, t.Any]
+
+
+class HostVars(dict[str, Object]):
+    """The variables of an inventory's hosts."""
+
+    def raw_get(self, host: str) -> Object:
+        """A host's, as they are written."""
+        return self[host]
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What people see."""
+    lines: list[str] = []
+    monkeypatch.setattr(
+        "ansible.utils.display.Display.display", lambda _self, text, *_more, **_named: lines.append(text)
+    )
+    return lines
+
+
+def run(store: Path, hosts: t.Sequence[str], variables: t.Optional[Object] = None, **arguments: t.Any) -> Object:
+    """The module's result for clusters that the store doesn't have."""
+    hostvars = HostVars()
+    for host in hosts:
+        own = {"control_plane_cluster": host, "control_plane_namespace": "default", **(variables or {})}
+        hostvars[host] = {"inventory_hostname": host, "control_plane_store": {"path": str(store)}, **own}
+    given = {"groups": {"control_planes": [*hosts, "other"]}, "ansible_play_hosts_all": [*hosts], "hostvars": hostvars}
+    result: Object = make_action("fleet_status", **arguments).run(task_vars=given)
+    return result
+
+
+def test_the_error_of_one_cluster_is_the_tasks(tmp_path: Path, shown: list[str]) -> None:
+    result = run(tmp_path / "store", ["prod"])
+    assert result["failed"] and "has no Cluster default/prod" in result["msg"] and shown == []
+    assert not (tmp_path / "store").exists()
+
+
+def test_of_several_each_has_its_line(tmp_path: Path, shown: list[str]) -> None:
+    result = run(tmp_path / "store", ["prod", "web", "test"], output_file=str(tmp_path / "status.json"))
+    first, *rest = result["msg"].splitlines()
+    assert first == "3 of 3 clusters:" and [line.split()[0] for line in rest] == ["prod", "test", "web"]
+    assert len(shown) == 1 and shown[0].splitlines()[1] == "3 clusters: 3 not observed"
+    assert len(json.loads((tmp_path / "status.json").read_text())["clusters"]) == 3
+
+
+def test_a_variable_that_is_refused_is_the_clusters_own_error(tmp_path: Path, shown: list[str]) -> None:
+    """The document is printed all the same."""
+    result = run(tmp_path / "store", ["prod"], {"control_plane_unknown_documents": "x"}, output="json")
+    (found,) = json.loads(shown[0])["clusters"]
+    assert "control_plane_unknown_documents" in found["error"] and result["msg"] == found["error"]
+
+
+@pytest.mark.parametrize("wrong", [{"watch_seconds": -1}, {"watch_seconds": 1, "timeout": 0}])
+def test_a_watch_needs_whole_seconds(tmp_path: Path, wrong: Object) -> None:
+    result = run(tmp_path / "store", ["prod"], **wrong)
+    assert result["failed"] and "Nothing was watched" in result["msg"]
