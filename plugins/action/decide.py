@@ -46,6 +46,7 @@ from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.journal_entries import close_intents, steps_of
 from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC, read_manifest
 from ..plugin_utils.records.status_writer import write_status
+from ..plugin_utils.report import facts
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import Store
 
@@ -132,12 +133,14 @@ class ActionModule(ControlPlaneAction):
         None where a glance can't tell: the infrastructure is to be observed first.
         """
         waiting = None
+        self._waited = facts.Wait(this.journal, this.arguments["run"])
         edits = 0
         while True:
             seen = self._decide_once(this)
             if seen is None or self.check_mode:
                 return seen
             self._tidy_up(seen)
+            self._waited.look(seen.decision)
             if seen.action != terms.WAIT:
                 if not seen.acts or edits == EDITS or not self._edited(seen.objects, this.arguments):
                     return seen
@@ -281,6 +284,9 @@ class ActionModule(ControlPlaneAction):
                 "is lost, it can't be restored with this collection, because its machines and its keys can't be read any more."
             )
         if not seen.acts:
+            if this.begun or self._waited or seen.action == terms.BLOCKED:
+                details = {**facts.state(seen.snapshot), "certificates": facts.certificates(seen.snapshot)}
+                this.journal.fact("state", this.arguments["run"], said, details=details)
             return self._ended(seen, said)
         self._check_step_limit(this, objects, said)
         ahead: list[str] = []
@@ -300,7 +306,7 @@ class ActionModule(ControlPlaneAction):
             decision["action"],
             machine,
             this.arguments["run"],
-            {"message": said},
+            {"message": said, **facts.step(decision, seen.snapshot, self._planned(this, seen))},
         )
         decision_events.record_decision(objects, decision, said)
         return {
@@ -309,6 +315,14 @@ class ActionModule(ControlPlaneAction):
             "next": f"act/{decision['action']}.yml",
             "prepare_names": ahead,
         }
+
+    @staticmethod
+    def _planned(this: Pass, seen: Seen) -> list[Object]:
+        """Return the plan's steps where this is a run's first one."""
+        if this.begun:
+            return []
+        steps: list[Object] = (this.plan.document if this.plan else make_plan(seen.snapshot, now_rfc3339()))["steps"]
+        return steps
 
     def _ended(self, seen: Seen, said: str) -> dict[str, t.Any]:
         """Return why no step follows; fail where that needs the user."""

@@ -31,6 +31,7 @@ from ..plugin_utils.reconcile.learner_join import LearnerJoin
 from ..plugin_utils.records import machine_objects
 from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
+from ..plugin_utils.report.facts import PhaseFacts
 
 # Between the note of a start and the start itself: a call, and two clocks that may differ.
 START_SECONDS = 120
@@ -141,6 +142,8 @@ class ActionModule(ControlPlaneAction):
             # kubeadm takes its time: what those that joined before have left is done meanwhile. This one's own token is the next's turn.
             join_tokens.delete_used(objects, caller)
         waiting = self.waiting(objects.name, arguments["timeout"])
+        phases = PhaseFacts(self.journal(arguments), self.run_id(arguments), self._name)
+        phases.look(answer.result)
         while answer.result.get("state") == "Running" and not answer.result.get("failed"):
             stage = answer.result.get("stage") or "at work"
             if not waiting.again(f"machine {self._name}: {stage}", pause_seconds=0.0):
@@ -153,6 +156,7 @@ class ActionModule(ControlPlaneAction):
             unpromoted = learner is not None and learner.promote(settings.WAITING_CALL_SECONDS) != ""
             seconds = 0 if unpromoted else settings.WAITING_CALL_SECONDS
             answer = self._reach(objects, caller, arguments, dict(self._call, wait=seconds))
+            phases.look(answer.result)
         if answer.result.get("state") == "Succeeded" and learner is not None:
             self._require_vote(objects, arguments, waiting, learner)
         state = str(answer.result.get("state") or "Failed")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import typing as t
@@ -131,6 +132,8 @@ class ActionModule(ApplyingAction):
     def _end(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         started, error = arguments["started"], arguments["error"]
         problem = self._keep_copy(arguments) if started.get("begun") else None
+        if started.get("run") and not self.check_mode:
+            self._note_end({**arguments, "error": error or str(problem or "")})
         released = False
         if not self.check_mode:
             released = self.open_locks(arguments).release_own(arguments["namespace"], arguments["cluster"])
@@ -162,6 +165,17 @@ class ActionModule(ApplyingAction):
         except (ControlPlaneFailure, StoreError) as error:
             return error
         return None
+
+    def _note_end(self, arguments: dict[str, t.Any]) -> None:
+        """Record how the run ended, where the journal has something of it."""
+        run = str(arguments["started"]["run"])
+        # For people alone.
+        with contextlib.suppress(StoreError):
+            journal = self.journal(arguments)
+            if arguments["error"] or any(each.get("run") == run for each in journal.entries()):
+                outcome = self._outcome(arguments)
+                details = {"playbook": arguments["playbook"], "result": outcome["result"]}
+                journal.fact("end", run, outcome["message"], details=details)
 
     def _send_verdict(self, arguments: dict[str, t.Any]) -> None:
         """Send the verdict on one cluster, as a summary says of several."""

@@ -243,6 +243,21 @@ output:
   description: The end of the output of the commands and of kubeadm, at most 16 KiB, without secrets.
   returned: O(state=present), unless refused
   type: str
+phases:
+  description:
+    - The phases that kubeadm has named in its output so far, in their order, as this call saw them. One that was there at the call's begin may be older.
+  returned: O(state=present), unless refused
+  type: list
+  elements: dict
+  version_added: 0.10.0
+  contains:
+    name:
+      description: The phase, as kubeadm names it in brackets.
+      type: str
+      sample: wait-control-plane
+    secondsAgo:
+      description: How many seconds before the call's end it was first seen.
+      type: float
 dataMatches:
   description: Whether an attempt that was found had been started with the same data; null where no data was given.
   returned: O(state=present), unless refused

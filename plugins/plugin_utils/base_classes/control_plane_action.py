@@ -243,14 +243,23 @@ class ControlPlaneAction(ActionBase):
         """
         self._noted.append(change)
 
+    def run_id(self, arguments: t.Mapping[str, t.Any]) -> str:
+        """Return the id of the run that holds the cluster's lock here.
+
+        "" without the lock, and in check mode.
+
+        Raises:
+            StoreError: the locks can't be read.
+        """
+        lease = None if self.check_mode else self.open_locks(arguments).own(*map(str, self._home))
+        return "" if lease is None else lease.run
+
     def _write_notes(self, arguments: dict[str, t.Any]) -> None:
         # For people alone: where the store fails, its error is what is said.
         with contextlib.suppress(StoreError):
-            lease = (
-                self.open_locks(arguments).own(*map(str, self._home)) if self._noted and not self.check_mode else None
-            )
-            if lease is not None:
-                self.journal(arguments).note(lease.run, "; ".join(self._noted))
+            run = self.run_id(arguments) if self._noted else ""
+            if run:
+                self.journal(arguments).note(run, "; ".join(self._noted))
 
     def pool_groups(self) -> list[str]:
         """Return the groups that machine templates may name, [] for any.

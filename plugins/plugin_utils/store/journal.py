@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write-ahead journal of a cluster: intents, outcomes and notes of its runs.
+"""Write-ahead journal of a cluster: what its runs do and see.
 
 One JSON object a line in ``<store>/<namespace>/journal/<cluster>.jsonl``. It is for users, for tests and for naming
 what was under way; decisions never read it (docs/store.md, "The journal").
@@ -16,7 +16,7 @@ import typing as t
 
 from ...module_utils.common.legible import visible
 from ...module_utils.common.redact import redact
-from ...module_utils.common.values import now_rfc3339
+from ...module_utils.common.values import clip, now_rfc3339, parse_time
 from ..processes.failpoints import around
 from . import base
 from .file import disk
@@ -28,12 +28,17 @@ Entry = dict[str, t.Any]
 MAX_BYTES = 4 * 1024 * 1024
 MAX_TEXT = 2000
 TAIL_BYTES = 65536
+# What was true at a time, for reports alone (docs/store.md, "The journal"). "waited" ends the "wait" of the same id.
+FACTS = frozenset({"end", "phases", "state", "wait", "waited"})
 # Only these, and only scalars: a list of what may enter keeps secrets out better than one of what may not.
 DETAIL_FIELDS = frozenset(
     {
+        "certificates",
         "decision",
+        "endpoint",
         "failureDomain",
         "fencing",
+        "healthy",
         "kind",
         "leader",
         "member",
@@ -41,9 +46,13 @@ DETAIL_FIELDS = frozenset(
         "message",
         "name",
         "namespace",
+        "phases",
         "plan",
+        "playbook",
+        "quorum",
         "reason",
         "replicas",
+        "result",
         "resume",
         "risk",
         "snapshot",
@@ -51,9 +60,16 @@ DETAIL_FIELDS = frozenset(
         "toVersion",
         "version",
         "voters",
+        "votersAfter",
+        "votersBefore",
         "waived",
+        "wanted",
     }
 )
+# These are lists of [name, RFC 3339 in UTC], so many at most.
+_TIMES = frozenset({"certificates", "phases"})
+MAX_TIMES = 100
+_MAX_NAME = 200
 
 
 def new_run_id() -> str:
@@ -138,6 +154,36 @@ class Journal:
             entry["details"] = _checked_details(details)
         with around("journal note"):
             self._append(entry)
+
+    def fact(
+        self,
+        event: str,
+        run: str,
+        message: str = "",
+        target: str = "",
+        details: t.Mapping[str, t.Any] | None = None,
+        identifier: str = "",
+    ) -> str:
+        """Record what is true now, and return the entry's id.
+
+        It is no change and no step of the run, so nothing but a report reads it.
+
+        Args:
+            event: one of FACTS.
+            run: the run's id.
+            message: the fact in words.
+            target: the machine that it is about.
+            details: as of :meth:`intent`; ``certificates`` and ``phases`` are lists of [name, time].
+            identifier: that of the ``wait`` which a ``waited`` ends; else a new one.
+        """
+        if event not in FACTS:
+            raise ValueError(f"{event} is none of the journal's facts: {', '.join(sorted(FACTS))}")
+        entry: Entry = {"event": event, "id": identifier or secrets.token_hex(6), "time": self._clock()}
+        entry.update(run=_text(run), message=_text(message), target=_text(target))
+        entry["details"] = _checked_details(details or {})
+        with around("journal note"):
+            self._append(entry)
+        return str(entry["id"])
 
     def entries(self, limit: int | None = None) -> list[Entry]:
         """Return the entries, or the last ``limit`` of them, oldest first.
@@ -244,7 +290,9 @@ def _parse(content: bytes | None) -> list[Entry]:
     for line in (content or b"").split(b"\n"):
         try:
             entry = json.loads(line.decode("utf-8"))
-            if entry["event"] in ("intent", "outcome", "note") and isinstance(entry["id"], str):
+            if (entry["event"] in FACTS or entry["event"] in ("intent", "outcome", "note")) and isinstance(
+                entry["id"], str
+            ):
                 entries.append(entry)
         except (ValueError, TypeError, KeyError):
             # The torn last line of a killed run, or damage: the journal is for people and never stops a run.
@@ -262,13 +310,27 @@ def _checked_details(details: t.Mapping[str, t.Any]) -> Entry:
     for field, value in sorted(details.items()):
         if field not in DETAIL_FIELDS:
             raise _refused(field, "it is not one of the fields that the journal knows")
-        if isinstance(value, str):
+        if field in _TIMES:
+            checked[str(field)] = _checked_times(field, value)
+        elif isinstance(value, str):
             checked[str(field)] = _text(value)
         elif value is None or isinstance(value, (bool, int)):
             checked[str(field)] = value
         else:
             raise _refused(field, f"it is a {type(value).__name__}, not a scalar")
     return checked
+
+
+def _checked_times(field: str, value: t.Any) -> list[list[str]]:
+    checked = []
+    for pair in value if isinstance(value, (list, tuple)) else [()]:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
+            raise _refused(field, "it is not a list of [name, time]")
+        name, time = pair
+        if parse_time(time) is None:
+            raise _refused(field, "the second of a pair is not a time in RFC 3339")
+        checked.append([clip(_text(name), _MAX_NAME), time])
+    return checked[:MAX_TIMES]
 
 
 def _text(value: str) -> str:

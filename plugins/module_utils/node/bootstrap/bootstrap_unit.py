@@ -26,6 +26,7 @@ from ...common.guard import NodeError
 from ...common.redact import redact
 from ...common.values import now_rfc3339
 from . import accounts, image_check, script, script_messages
+from .phases import PhaseTimes
 
 UNIT_PREFIX = "kubeadm-control-plane-"
 OUTPUT_BYTES = 16 * 1024
@@ -71,7 +72,8 @@ class Report:
     """State of a bootstrap, with its stage, failure and output.
 
     ``state`` is Absent, Running, Succeeded or Failed. ``stage`` is where it is ("kubeadm [wait-control-plane]"),
-    ``command`` and ``rc`` what failed and how, ``output`` the end of its output, without secrets (Running and Failed).
+    ``command`` and ``rc`` what failed and how, ``output`` the end of its output, without secrets (Running and Failed);
+    ``phases`` are as of phases.PhaseTimes, of what a wait saw.
     """
 
     state: str
@@ -85,6 +87,7 @@ class Report:
     message: str = ""
     output: str = ""
     data_matches: t.Optional[bool] = None
+    phases: tuple[dict[str, t.Any], ...] = ()
 
     def document(self, *, with_output: bool = True) -> dict[str, t.Any]:
         """Return the report with JSON names."""
@@ -99,7 +102,7 @@ class Report:
             "rc": self.rc,
             "message": self.message,
         }
-        return dict(document, output=self.output) if with_output else document
+        return dict(document, output=self.output, phases=list(self.phases)) if with_output else document
 
 
 def data_hash(data: t.Mapping[str, t.Any]) -> str:
@@ -210,11 +213,14 @@ class Bootstrap:
         The outcome of a finished one is stored (:meth:`settle`).
         """
         deadline = clock() + seconds
+        seen = PhaseTimes(clock)
         while True:
             report = self.look()
+            seen.look(self._output())
             if report.state != RUNNING or clock() >= deadline:
-                return self.settle(report)
+                return replace(self.settle(report), phases=tuple(seen.document()))
             for _unused in range(_POLLS_PER_UNIT_CHECK):
+                seen.look(self._output())
                 if clock() >= deadline or os.path.exists(os.path.join(self.places.work, "result")):
                     break
                 time.sleep(_POLL_SECONDS)

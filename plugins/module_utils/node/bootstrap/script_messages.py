@@ -9,8 +9,8 @@ import re
 import typing as t
 
 from . import image_check, script
+from .phases import latest
 
-_PHASE = re.compile(r"^\[([a-z0-9-]+)\]", re.MULTILINE)
 _ERROR = re.compile(r"\s*(\[ERROR [A-Za-z0-9-]+\]|error execution phase|error: |couldn't )")
 _ERROR_LINES = 4
 _ERROR_LENGTH = 300
@@ -21,8 +21,8 @@ def under_way(stage: str, output: str) -> str:
 
     It is "kubeadm [wait-control-plane]", the field of a user's command, or the stage itself.
     """
-    phases = _PHASE.findall(output) if stage == "kubeadm" else []
-    return f"kubeadm [{phases[-1]}]" if phases else field(stage) or "start"
+    phase = latest(output) if stage == "kubeadm" else ""
+    return f"kubeadm [{phase}]" if phase else field(stage) or "start"
 
 
 def result(record: t.Mapping[str, t.Any], stage: str, rc: int, output: str) -> str:

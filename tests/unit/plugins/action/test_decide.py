@@ -185,6 +185,9 @@ def test_the_journal_names_the_planned_machine(folder: Folder) -> None:
     text = (folder.path / "store" / "default" / "journal" / "prod.jsonl").read_text()
     intents = [json.loads(line) for line in text.splitlines() if '"intent"' in line]
     assert intents[-1]["target"] == name
+    # For the report: a run's first step has all steps of the plan, and each what it changes.
+    assert intents[0]["details"]["plan"] == "createInfrastructure createCertificates initialize join join"
+    assert (intents[-1]["details"]["votersBefore"], intents[-1]["details"]["votersAfter"]) == (0, 1)
 
 
 def test_a_cluster_that_left_the_plan_is_not_acted_on_and_the_difference_is_shown(folder: Folder) -> None:

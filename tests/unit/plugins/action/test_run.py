@@ -155,6 +155,24 @@ def test_check_mode_tells_what_would_change(tmp_path: Path, shown: list[str]) ->
     assert "would change  " in shown[0] and "join a new machine" in shown[0]
 
 
+def test_a_runs_end_is_in_the_journal_where_it_left_anything(tmp_path: Path, shown: list[str]) -> None:
+    """For the report. A run with nothing to do leaves the store as it is."""
+    play = Play(tmp_path, "a", "b")
+    journal = Journal(str(play.store), "default", play.hosts[0])
+    play.note(0, run="idle")
+    assert not play.store.exists()
+    play.steps(0, "mine", "join")
+    play.note(0, check=True, run="mine")
+    assert len(journal.entries()) == 2
+    play.note(0, run="mine")
+    end = journal.entries()[-1]
+    assert (end["event"], end["run"], end["message"]) == ("end", "mine", "1 step: join m-join")
+    assert end["details"] == {"playbook": "reconcile", "result": "changed"}
+    play.note(0, run="next", error="kubeadm join --token abcdef.0123456789abcdef failed")
+    end = journal.entries()[-1]
+    assert end["details"]["result"] == "failed" and "0123456789abcdef" not in end["message"]
+
+
 def test_secrets_are_not_shown(tmp_path: Path, shown: list[str]) -> None:
     play = Play(tmp_path, "a", "b")
     play.note(0, error="kubeadm join --token abcdef.0123456789abcdef failed")

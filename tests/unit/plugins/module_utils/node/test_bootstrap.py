@@ -183,6 +183,8 @@ def test_kubeadm_failing_is_named_with_its_output_but_not_its_secrets(places: Pl
     assert "exit status 7" in report.message
     assert "error execution phase preflight" in report.output
     assert TOKEN not in report.output
+    assert [each["name"] for each in report.phases] == ["preflight", "etcd"]
+    assert all(0 <= each["secondsAgo"] <= 20 for each in report.phases)
     assert not os.path.exists(places.sentinel)
     # Left for diagnosis, and told again by every later call.
     assert os.path.exists(f"{places.work}/output")

@@ -73,6 +73,31 @@ def test_only_listed_scalars_enter(journal, details):
     assert journal.entries() == []
 
 
+def test_a_fact_is_no_step_and_no_change(journal):
+    wait = journal.fact("wait", "run", "waiting: for it", details={"reason": "NodesReady"})
+    assert journal.fact("waited", "run", identifier=wait) == wait
+    phases = [["certs", "2026-01-02T03:04:05Z"]]
+    journal.fact("phases", "run", target="m-1", details={"phases": phases})
+    assert [entry["event"] for entry in journal.entries()] == ["wait", "waited", "phases"]
+    assert journal.last()["details"] == {"phases": phases}
+    assert journal.open_intents() == [] and journal.last_action() is None
+    with pytest.raises(ValueError):
+        journal.fact("intent", "run")
+
+
+@pytest.mark.parametrize("times", ["x", ["x"], [["x"]], [["x", "tomorrow"]], [[TOKEN, 7]], {"x": "2026-01-02T03:04:05Z"}, None])
+def test_named_times_are_nothing_else(journal, times):
+    with pytest.raises(StoreError, match="takes no such detail"):
+        journal.fact("state", "run", details={"certificates": times})
+    assert journal.entries() == []
+
+
+def test_named_times_are_bounded_and_redacted(journal):
+    journal.fact("state", "run", details={"certificates": [[f"{TOKEN} {'x' * 500}", "2026-01-02T03:04:05Z"]] * 500})
+    found = journal.last()["details"]["certificates"]
+    assert len(found) == 100 and TOKEN not in found[0][0] and len(found[0][0]) == 200
+
+
 def test_secrets_are_taken_out_of_every_text(journal):
     identifier = journal.intent(f"join {TOKEN}", f"m {TOKEN}", TOKEN, {"message": f"{KEY} {TOKEN}"})
     journal.outcome(identifier, TOKEN, f"failed: {KEY}")
