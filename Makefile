@@ -34,7 +34,7 @@ demo: ## A real three-node control plane on this machine (root; 3 to 15 minutes)
 
 .PHONY: test
 test: ## Everything a change must pass: lint, sanity, unit, integration, core lab (root; about an hour)
-	@$(TOOLS)/test.sh lint integration unit,sanity-once+lab
+	@$(TOOLS)/test.sh lint integration-servers integration-stand-ins,unit,sanity-once+lab
 
 .PHONY: test-quick
 test-quick: ## Lint, and unit tests with the newest ansible-core less the model checker's (under 5 minutes)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from acme_workspace import AcmeWorkspace
+from imports import reaches_server
 
 if t.TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
@@ -53,6 +54,21 @@ def share_of(path: str) -> str:
         return "store with playbooks"
     folder = path.partition("/")[0]
     return folder if folder in TOGETHER and path not in ALONE else path
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for one half of the tests."""
+    parser.addoption(
+        "--half", choices=("servers", "stand-ins"), help="only files that start servers, or only the others"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the other half's files out, unread."""
+    half = config.getoption("--half", None)
+    if half is None or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    return True if reaches_server(collection_path) != (half == "servers") else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

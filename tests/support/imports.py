@@ -20,22 +20,31 @@ _LOADERS = ("import_module", "exec_module", "module_from_spec", "reload")
 _LOOKS = {"importlib", "importlib.util"}
 
 
+# Those of the tests' own modules that start a server: etcd, an API server, sshd, systemd, Prometheus.
+SERVERS = {"etcd_cluster", "api_server", "newer_api_server", "sshd", "systemd", "namespaced_node", "prometheus"}
+
+
 def reaches_ansible(path: Path) -> bool:
     """Return whether a test file, its fixtures, or anything that these import asks for ansible-core or runs one of its programs."""
+    return any(_read(each)[0] for each in _reached(path))
+
+
+def reaches_server(path: Path) -> bool:
+    """Return whether a test file, its fixtures, or anything that these import starts a server."""
+    return any(each.stem in SERVERS for each in _reached(path))
+
+
+def _reached(path: Path) -> t.Iterator[Path]:
     found: set[Path] = set()
-    unit = ROOT / "tests" / "unit"
-    fixtures = (folder / "conftest.py" for folder in path.parents if unit in folder.parents)
+    tests = ROOT / "tests"
+    fixtures = (folder / "conftest.py" for folder in path.parents if tests in folder.parent.parents)
     waiting = [path, *(each for each in fixtures if each.is_file())]
     while waiting:
         each = waiting.pop()
-        if each in found:
-            continue
-        found.add(each)
-        asks, files = _read(each)
-        if asks:
-            return True
-        waiting.extend(files)
-    return False
+        if each not in found:
+            found.add(each)
+            yield each
+            waiting.extend(_read(each)[1])
 
 
 @functools.cache

@@ -1,16 +1,17 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which tests run with every ansible-core: none is left out that has to do with it."""
+"""Which tests run with every ansible-core, and which start servers: none is left out that has to do with them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from imports import reaches_ansible
+from imports import reaches_ansible, reaches_server
 
 UNIT = Path(__file__).parents[1]
+INTEGRATION = UNIT.parent / "integration"
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,19 @@ UNIT = Path(__file__).parents[1]
 )
 def test_what_reaches_ansible(file: str, reaches: bool) -> None:
     assert reaches_ansible(UNIT / file) is reaches
+
+
+@pytest.mark.parametrize(
+    ("file", "reaches"),
+    [
+        # Through a fixture of its folder, itself, through another module of the tests; on stand-ins.
+        ("store/test_playbooks.py", True),
+        ("test_watcher.py", True),
+        ("test_kubelet_configuration.py", True),
+        ("test_node_configuration.py", True),
+        ("test_operator.py", False),
+        ("test_killed_runs.py", False),
+    ],
+)
+def test_what_starts_a_server(file: str, reaches: bool) -> None:
+    assert reaches_server(INTEGRATION / file) is reaches
