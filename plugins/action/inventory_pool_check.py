@@ -16,9 +16,10 @@ from ..plugin_utils.decision.decide import decide
 from ..plugin_utils.decision.outcome import Context
 from ..plugin_utils.decision.plan.steps import machines_ahead
 from ..plugin_utils.decision.snapshot.typed_snapshot import read_snapshot
+from ..plugin_utils.objects.bootstrap_data import cgroup_driver, image_facts
 from ..plugin_utils.providers.host_table import hosts_text
 from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
-from ..plugin_utils.records.cluster_objects import Object
+from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC
 
 
@@ -54,8 +55,24 @@ class ActionModule(ForeseeingAction):
                 for each in found
             ],
             "fit": [each["name"] for each in found if not each["missing"] and not each["machine"]],
+            "wanted": _wanted(objects),
             "msg": f"{objects.title}: {said}",
         }
+
+
+def _wanted(objects: ClusterObjects) -> Object:
+    """Return what the manifest asks of a host's programs.
+
+    "" where it says nothing.
+    """
+    spec = (objects.control_plane or {}).get("spec") or {}
+    configuration = spec.get("kubeadmConfigSpec") or {}
+    kind = "join" if objects.initialized else "init"
+    return {
+        "kubernetes_version": str(spec.get("version") or ""),
+        "image_repository": image_facts(configuration, kind)["repository"],
+        "cgroup_driver": cgroup_driver(configuration, kind),
+    }
 
 
 def _verdict(snapshot: Object) -> tuple[bool, list[Object]]:

@@ -79,6 +79,11 @@ fit:
   returned: always
   type: list
   elements: str
+wanted:
+  description: What the manifest asks of a host's programs - C(kubernetes_version), C(image_repository) and C(cgroup_driver), empty where it says nothing.
+  returned: always
+  type: dict
+  sample: {"kubernetes_version": "v1.33.2", "image_repository": "", "cgroup_driver": ""}
 msg:
   description: Whether what is to be made now can be made, and the remedy where it can't.
   returned: always

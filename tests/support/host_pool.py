@@ -48,11 +48,15 @@ class HostPool:
         if not self._key.exists():
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self._key)], check=True)
 
-    def make(self, count: int, version: str = VERSION) -> list[str]:
-        """Make so many more hosts with kubeadm of that version and return their names."""
+    def image(self, version: str) -> dict[str, t.Any]:
+        """What a host is made from: an image's record."""
         cache = Cache(CACHE)
         request = Request(image.image_name(version), version)
-        found, _changed = image.ensure(cache, request, image.progress_of(cache, request))
+        return image.ensure(cache, request, image.progress_of(cache, request))[0]
+
+    def make(self, count: int, version: str = VERSION) -> list[str]:
+        """Make so many more hosts with kubeadm of that version and return their names."""
+        found = self.image(version)
         self.needs = dict(found["kubeadm"])
         names = [f"{self.prefix}-{len(self.addresses) + index + 1}" for index in range(count)]
         public_key = Path(f"{self._key}.pub").read_text()
@@ -76,9 +80,7 @@ class HostPool:
 
     def start(self, name: str) -> None:
         """Start a host again that is dead, with what was on its disk."""
-        cache = Cache(CACHE)
-        request = Request(image.image_name(VERSION), VERSION)
-        found, _changed = image.ensure(cache, request, image.progress_of(cache, request))
+        found = self.image(VERSION)
         wanted = lifecycle.Wanted(name, "default", OWNER, found, Path(f"{self._key}.pub").read_text())
         lifecycle.ensure(self._layout, network_of(*NETWORK), wanted, restart=True, timeout=60)
 

@@ -256,6 +256,18 @@ def image_facts(spec: Mapping[str, Any], kind: str) -> dict[str, Any]:
     }
 
 
+def cgroup_driver(spec: Mapping[str, Any], kind: str) -> str:
+    """Return the kubelet's cgroup driver by a KubeadmConfigSpec.
+
+    "" where it says nothing; `kind` is init or join. An argument of the kubelet wins over its configuration.
+    """
+    registration = (spec.get(f"{kind}Configuration") or {}).get("nodeRegistration") or {}
+    arguments = registration.get("kubeletExtraArgs") or []
+    named = {each["name"]: each.get("value") for each in arguments}
+    configured = (spec.get("kubeletConfiguration") or {}).get("cgroupDriver")
+    return str(named.get("cgroup-driver") or configured or "")
+
+
 def certificate_files(spec: Mapping[str, Any], certificates: Certificates) -> list[dict[str, Any]]:
     """Return key material as kubeadm's files under certificatesDir.
 

@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts that have Debian, Python and SSH and nothing of Kubernetes, and the repository that they can reach.
+
+The images of the static pods are in containerd's folder already, in place of a registry that can be reached.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+from host_pool import CACHE, NETWORK, VERSION, HostPool
+from package_repository import PackageRepository
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.file_operations import link, put
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import debian, system_files
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.crictl import CRICTL
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Cache
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.programs import Progress
+
+PACKAGE_VERSION = f"{VERSION.lstrip('v')}-1.1"
+OF_DEBIAN = ("containerd", "runc", "conntrack")
+_OF_KUBERNETES = ("kubelet", "containerd", "crictl")
+
+
+class BareHosts(HostPool):
+    """Machines without a container runtime and without anything of Kubernetes."""
+
+    def image(self, version: str) -> dict[str, t.Any]:
+        """An image with no more in it than what lets systemd run in a local machine."""
+        found = super().image(version)
+        layer = self.folder / "bare"
+        for path, text, mode in system_files.image_files(""):
+            if not any(each in path for each in _OF_KUBERNETES):
+                put(str(layer), path, text, mode)
+        for path, target in system_files.image_links():
+            if not any(each in path for each in _OF_KUBERNETES):
+                link(str(layer), path, target)
+        return {
+            **found,
+            "name": "bare-debian",
+            "lower": [str(layer), found["lower"][-1]],
+            "programs": found["lower"][0],
+        }
+
+    def make(self, count: int, version: str = VERSION) -> list[str]:
+        """Make so many more bare hosts and return their names."""
+        names = super().make(count, version)
+        for name in names:
+            # The base of all local machines has them; the sources are of a mirror out of reach. The last is what the kubelet of a local machine needs.
+            self.ssh(
+                name,
+                f"dpkg --purge {' '.join(OF_DEBIAN)} containernetworking-plugins && rm -f /etc/apt/sources.list && "
+                f"printf '%s' '{system_files.KUBELET_DEFAULTS}' > /etc/default/kubelet",
+            )
+        return names
+
+
+def repository_of(hosts: BareHosts) -> PackageRepository:
+    """A repository with Kubernetes, built here and packed here, and with Debian's own containerd."""
+    made = PackageRepository(hosts.folder / "packages")
+    programs, cache = Path(hosts.image(VERSION)["programs"]), Cache(CACHE)
+    base = Path(hosts.image(VERSION)["lower"][-1])
+    for name in ("kubeadm", "kubelet", "kubectl"):
+        files: dict[str, t.Union[str, Path]] = {f"/usr/bin/{name}": programs / "usr/bin" / name}
+        if name == "kubelet":
+            files["/lib/systemd/system/kubelet.service"] = system_files.KUBELET_UNIT
+            files["/lib/systemd/system/kubelet.service.d/10-kubeadm.conf"] = system_files.KUBEADM_DROP_IN
+        depends = {"kubeadm": "cri-tools, kubelet, kubectl", "kubelet": "kubernetes-cni, conntrack, iptables"}
+        made.pack(name, PACKAGE_VERSION, files, depends.get(name, ""))
+    # A stand-in for crictl: Debian 12 has none.
+    made.pack("cri-tools", "1.20.0-1.1", {"/usr/bin/crictl": CRICTL})
+    plugins = {f"/opt/cni/bin/{each.name}": each for each in (base / "usr/lib/cni").iterdir()}
+    made.pack("kubernetes-cni", "1.1.1-1.1", plugins)
+    apt = debian.Apt(cache, debian.find_mirror(), Progress(str(hosts.folder / "apt.log")))
+    apt.update()
+    for name in OF_DEBIAN:
+        folder = hosts.folder / "debian"
+        folder.mkdir(exist_ok=True)
+        [package] = Path(apt.unpack(name, str(folder))).glob("*.deb")
+        made.add(package)
+    made.publish()
+    return made
+
+
+def address_of_controller() -> str:
+    """The address that the hosts reach this machine at."""
+    return str(network_of(*NETWORK).gateway)
