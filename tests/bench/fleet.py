@@ -184,7 +184,9 @@ def played(folder: Path, playbook: str, count: int) -> Object:
             time.sleep(0.5)
     text = log.read_text()
     if process.returncode != 0 or not re.search(
-        rf"^(.*: {count} with|{count} of {count} clusters have) nothing to do", text, re.M
+        rf"^(.*: {count} with|{count} of {count} clusters have) nothing to do|^{count} clusters: {count} healthy$",
+        text,
+        re.M,
     ):
         sys.exit(f"{playbook} over {count} clusters failed, or found something to do:\n{text[-6000:]}")
     seconds = cost(of_children=True)["processor_seconds"]
