@@ -36,15 +36,17 @@ options:
       - V(release) takes published binaries, checked against their published checksums, and published container images, of any version.
       - V(debian-source) builds Debian's source package of Kubernetes, for hosts that reach only Debian's mirrors. Another O(kubernetes_version) than the
         package's gives the same code under another version stamp, with a warning; it exercises upgrades and is not that version.
-      - V(directory) takes the files in O(binaries).
+      - V(directory) takes the files in O(binaries), of whatever origin and version. Everything that is missing there is named at once, before anything is
+        built and in check mode, too. Two folders of the same contents give the same image.
       - V(auto) takes V(release) where its host answers within three seconds, else V(debian-source).
     type: str
     choices: [auto, release, debian-source, directory]
     default: auto
   binaries:
     description:
-      - Folder with C(kubeadm), C(kubelet), C(kubectl), and either C(images/*.tar) (archives for C(ctr images import)) or C(kube-apiserver),
-        C(kube-controller-manager), C(kube-scheduler) and C(kube-proxy), of which images are made together with Debian's etcd. For O(source=directory).
+      - Folder with C(kubeadm), C(kubelet) and C(kubectl), for O(source=directory). C(kubeadm) and C(kubelet) report O(kubernetes_version).
+      - For each image that this C(kubeadm) asks for it has an archive (of C(docker save) or C(ctr images export), anywhere below, found by the name in the
+        archive), or the program of that name, of which an image is made. Without either, C(pause) is compiled, C(etcd) is Debian's, and CoreDNS is left out.
     type: path
   mirror:
     description: URL of the Debian mirror. Left out, it is the one that this host's apt uses.
@@ -149,6 +151,8 @@ def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]
     log = image.progress_of(cache, request)
     if check_mode:
         record = image.cached(cache, request)
+        if record is None:
+            image.resolve_source(request)
         return {"changed": record is None, "image": record or {}, "log": log.path}
     record, changed = image.ensure(cache, request, log)
     return {"changed": changed, "image": record, "log": log.path, "warnings": record["warnings"] if changed else []}

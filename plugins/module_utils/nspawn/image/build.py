@@ -5,19 +5,17 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import shutil
 import typing as t
 from dataclasses import dataclass
 
-from ..errors import NspawnError
 from ..file_operations import link, put, remove_tree, write_json
 from ..layout import Cache
 from ..programs import Progress, run
-from . import debian, kubernetes_release, kubernetes_source
-from .container_images import make_archives, short_name
+from . import debian, kubernetes_directory, kubernetes_release, kubernetes_source
+from .container_images import ETCD_PROGRAMS, make_archives, short_name
 from .containerd import import_images
 from .system_files import image_files, image_links, with_hook
 
@@ -49,6 +47,9 @@ def assemble(cache: Cache, request: Request, source: str, reason: str, scratch: 
         NspawnError: something is missing or failed; the folder is of no use then.
     """
     architecture = debian.architecture()
+    given: t.Mapping[str, str] = {}
+    if source == "directory":
+        given = kubernetes_directory.examine(request.binaries, request.version, architecture).archives
     base = debian.ensure_base(cache, request.mirror, progress)
     rootfs, containerd, archives = (os.path.join(scratch, each) for each in ("rootfs", "containerd", "archives"))
     for folder in (rootfs, containerd, archives):
@@ -81,9 +82,12 @@ def assemble(cache: Cache, request: Request, source: str, reason: str, scratch: 
     wanted = run(
         [os.path.join(rootfs, "usr/bin/kubeadm"), "config", "images", "list", "--kubernetes-version", request.version]
     ).stdout.split()
-    if source == "debian-source" or (source == "directory" and not _given_archives(binaries, archives)):
+    for number, path in enumerate(sorted({given[image] for image in wanted if image in given})):
+        shutil.copyfile(path, os.path.join(archives, f"given-{number}.tar"))
+    made = [image for image in wanted if image not in given] if source != "release" else []
+    if made:
         progress.say("making the container images")
-        make_archives(wanted, _with_pause(binaries, source, scratch, progress), base, apt, archives, architecture)
+        make_archives(made, _with_pause(binaries, made, scratch, progress), base, apt, archives, architecture)
     sandbox = next((each for each in wanted if short_name(each) == "pause"), "")
     _write_files(rootfs, sandbox)
     progress.say("importing the container images into a prepared containerd folder")
@@ -131,32 +135,21 @@ def _consequence(missing: t.Sequence[str]) -> str:
 
 
 def _install(origin: str, target: str) -> None:
-    if not os.path.isfile(origin):
-        raise NspawnError(
-            f"{origin} is missing. The folder of the source directory needs kubeadm, kubelet and kubectl."
-        )
     os.makedirs(os.path.dirname(target), exist_ok=True)
     shutil.copyfile(origin, target)
     os.chmod(target, 0o755)
 
 
-def _given_archives(binaries: str, archives: str) -> bool:
-    found = glob.glob(os.path.join(binaries, "images", "*.tar"))
-    for path in found:
-        shutil.copy2(path, archives)
-    return bool(found)
-
-
-def _with_pause(binaries: str, source: str, scratch: str, progress: Progress) -> str:
-    """Return a folder that has the binaries and pause.
+def _with_pause(binaries: str, images: t.Sequence[str], scratch: str, progress: Progress) -> str:
+    """Return a folder with the binaries, and pause where it is needed.
 
     Nothing is written to the user's own folder.
     """
-    if source == "directory" and os.path.exists(os.path.join(binaries, "pause")):
+    if os.path.exists(os.path.join(binaries, "pause")) or "pause" not in map(short_name, images):
         return binaries
     folder = os.path.join(scratch, "pause")
     os.makedirs(folder)
-    for name in kubernetes_source.IMAGE_BINARIES:
+    for name in (*kubernetes_source.IMAGE_BINARIES, *ETCD_PROGRAMS):
         if os.path.exists(os.path.join(binaries, name)):
             os.symlink(os.path.abspath(os.path.join(binaries, name)), os.path.join(folder, name))
     kubernetes_source.compile_pause(folder, progress)

@@ -21,7 +21,7 @@ from ..file_operations import locked, read_json, remove_tree
 from ..host import ensure_packages
 from ..layout import IMAGE_NAME, Cache
 from ..programs import Progress
-from . import debian, kubernetes_release, kubernetes_source
+from . import debian, kubernetes_directory, kubernetes_release, kubernetes_source
 from .build import RECORD, Request, assemble
 from .system_files import image_files, image_links
 
@@ -87,21 +87,8 @@ def key(request: Request, source: str) -> str:
     files = sorted(image_files("")) + [(*each, 0) for each in image_links()]
     ingredients: list[t.Any] = [RECIPE, request.version, source, debian.base_key(debian.architecture()), files]
     if source == "directory":
-        ingredients.append(_listing(request.binaries))
+        ingredients.append(kubernetes_directory.digests(request.binaries))
     return hashlib.sha256(json.dumps(ingredients).encode()).hexdigest()[:12]
-
-
-def _listing(folder: str) -> list[tuple[str, int, int]]:
-    if not os.path.isdir(folder):
-        raise NspawnError(
-            f"source directory: there is no folder {folder!r}. Set machine_nspawn_binaries to the folder with the binaries."
-        )
-    found = []
-    for path, _folders, files in os.walk(folder):
-        for name in files:
-            status = os.stat(os.path.join(path, name))
-            found.append((os.path.relpath(os.path.join(path, name), folder), status.st_size, status.st_mtime_ns))
-    return sorted(found)
 
 
 def cached(cache: Cache, request: Request) -> t.Optional[dict[str, t.Any]]:
@@ -166,9 +153,10 @@ def resolve_source(request: Request) -> tuple[str, str]:
     """Return the image source to use, and the reason as text.
 
     Raises:
-        NspawnError: the source asked for by name can't be reached.
+        NspawnError: the source asked for by name can't be reached, or is not complete.
     """
     if request.source == "directory":
+        kubernetes_directory.examine(request.binaries, request.version, debian.architecture())
         return "directory", f"binaries from {request.binaries}"
     if request.source == "debian-source":
         return "debian-source", "built from Debian's source package, as asked"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import typing as t
 
 from ..errors import NspawnError
@@ -18,6 +19,9 @@ from .kubernetes_source import IMAGE_BINARIES
 # kube-proxy's image needs iptables; the same flavour as the machine's own, since both write the machine's tables.
 IPTABLES_PROGRAM = "usr/sbin/xtables-nft-multi"
 IPTABLES_NAMES = ("iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore")
+# The entry of a program's header that names the dynamic loader.
+PT_INTERP = 3
+ETCD_PROGRAMS = ("etcd", "etcdctl")
 TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 
 
@@ -97,14 +101,33 @@ def kube_proxy(base: str, binary: str, triplet: str) -> Contents:
     )
 
 
-def etcd(base: str, apt: Apt, scratch: str, triplet: str) -> Contents:
-    """Return etcd's image from Debian's packages: server and client."""
+def debian_etcd(apt: Apt, scratch: str) -> list[str]:
+    """Return etcd's programs from Debian's packages: server and client."""
+    packages = ("etcd-server", "etcd-client")
+    return [os.path.join(apt.unpack(each, scratch), "usr/bin", name) for each, name in zip(packages, ETCD_PROGRAMS)]
+
+
+def etcd(base: str, programs: t.Iterable[str], triplet: str) -> Contents:
+    """Return etcd's image of these programs, each under its own name."""
     files: dict[str, str] = {}
-    for package, name in (("etcd-server", "etcd"), ("etcd-client", "etcdctl")):
-        binary = os.path.join(apt.unpack(package, scratch), "usr/bin", name)
-        files[f"usr/local/bin/{name}"] = binary
-        files.update(_libraries(base, binary, triplet))
+    for program in programs:
+        files[f"usr/local/bin/{os.path.basename(program)}"] = program
+        if has_loader(program):
+            files.update(_libraries(base, program, triplet))
     return Contents(files, {}, ["/usr/local/bin/etcd"])
+
+
+def has_loader(program: str) -> bool:
+    """Return whether a 64-bit ELF program asks for the dynamic loader.
+
+    One that doesn't needs no libraries.
+    """
+    with open(program, "rb") as file:
+        header = file.read(64)
+        start, size, count = struct.unpack_from("<Q", header, 32)[0], *struct.unpack_from("<HH", header, 54)
+        file.seek(start)
+        table = file.read(size * count)
+    return any(struct.unpack_from("<I", table, at)[0] == PT_INTERP for at in range(0, len(table), size))
 
 
 def make_archives(
@@ -116,7 +139,7 @@ def make_archives(
 
     Args:
         images: what kubeadm asks for, full names.
-        binaries: the folder with kube-apiserver and the others, and pause.
+        binaries: the folder with kube-apiserver and the others, and pause; etcd's own programs where it has them.
         base: the base root file system.
         apt: gives our own apt, asked only when etcd is wanted.
         scratch: an existing empty folder for the archives.
@@ -131,7 +154,8 @@ def make_archives(
         name = short_name(image)
         binary = os.path.join(binaries, name)
         if name == "etcd":
-            contents = etcd(base, apt(), scratch, triplet)
+            own = [path for path in (os.path.join(binaries, each) for each in ETCD_PROGRAMS) if os.path.exists(path)]
+            contents = etcd(base, own if os.path.exists(binary) else debian_etcd(apt(), scratch), triplet)
         elif name == "kube-proxy" and os.path.exists(binary):
             contents = kube_proxy(base, binary, triplet)
         elif name in (*IMAGE_BINARIES, "pause") and os.path.exists(binary):
