@@ -98,7 +98,7 @@ from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
 from ..module_utils.node.module import NodeModule
 from ..module_utils.workload_api import bootstrap_token, fencing_lease
-from ..module_utils.workload_api.api import ApiClient, ApiError, own_server, read_access
+from ..module_utils.workload_api.api import ApiClient, ApiError, own_client
 
 
 def main() -> None:
@@ -122,8 +122,7 @@ def main() -> None:
         arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
         if params["state"] == "present" and params["token_id"]:
             raise NodeError("token_id is for state=absent.", "Give the whole token, or nothing.")
-        access = read_access()
-        with ApiClient(access, own_server() or access.server) as client:
+        with own_client() as client:
             arguments.hold(client, params, check_mode=module.check_mode)
             result = absent(module, client) if params["state"] == "absent" else present(module, client)
     except (NodeError, ApiError, Unreachable, ValueError) as error:

@@ -235,7 +235,7 @@ from ..module_utils.node.certificates import aggregated_servers, certificate_cha
 from ..module_utils.node.components.component_age import KUBELET, Components
 from ..module_utils.node.components.static_pod import COMPONENTS, StaticPod
 from ..module_utils.node.module import NodeModule
-from ..module_utils.workload_api.api import ApiClient, ApiError, own_server, read_access
+from ..module_utils.workload_api.api import ApiError, own_client
 
 SERVERS = ["kube-apiserver", "etcd"]
 KUBELET_CONFIGURATION = "/var/lib/kubelet/config.yaml"
@@ -348,8 +348,7 @@ def aggregated(pki: str, other: t.Mapping[str, str]) -> list[dict[str, t.Any]]:
     One is the node's, the other is given.
     """
     current = tuple(guard.read_text(f"{pki}/front-proxy-client.{suffix}") for suffix in ("crt", "key"))
-    access = read_access()
-    with ApiClient(access, own_server() or access.server, 10.0) as client:
+    with own_client(timeout=10.0) as client:
         return aggregated_servers.answers(client, (current[0], current[1]), (other["certificate"], other["secret"]))
 
 

@@ -149,7 +149,7 @@ from ..module_utils.node import arguments
 from ..module_utils.node.certificates import plugin_kubeconfigs
 from ..module_utils.node.certificates.service_account_tokens import Accounts, fingerprints, key_id, volumes
 from ..module_utils.node.module import NodeModule
-from ..module_utils.workload_api.api import ApiClient, ApiError, own_server, read_access
+from ..module_utils.workload_api.api import ApiError, own_client
 
 
 def main() -> None:
@@ -201,8 +201,7 @@ def ask(params: t.Mapping[str, t.Any], *, check: bool) -> dict[str, t.Any]:
         arguments.check(params, check_mode=check)
 
     result: dict[str, t.Any] = {}
-    access = read_access()
-    with ApiClient(access, own_server() or access.server, 10.0) as client:
+    with own_client(timeout=10.0) as client:
         accounts = Accounts(client)
         if params["state"] == "renewed":
             renewed, mounted = accounts.renew(params["key_ids"], params["timeout"], still_allowed, check=check)

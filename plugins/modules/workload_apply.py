@@ -107,7 +107,7 @@ from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
 from ..module_utils.node.module import NodeModule
 from ..module_utils.workload_api import apply
-from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiClient, ApiError, own_server, read_access
+from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiError, own_client
 
 # An admission webhook may take 30 s; then the API server itself says which one did not answer.
 TIMEOUT_SECONDS = 40.0
@@ -145,10 +145,7 @@ def work(module: NodeModule) -> dict[str, object]:
         raise NodeError(
             "documents is no list of objects in JSON; nothing was applied.", "Give each object as an entry of the list."
         )
-    access = read_access(params["kubeconfig"])
-    # Another kubeconfig may be for another cluster than the one this machine carries.
-    own = own_server() if params["kubeconfig"] == ADMIN_KUBECONFIG else None
-    with ApiClient(access, own or access.server, TIMEOUT_SECONDS) as client:
+    with own_client(params["kubeconfig"], TIMEOUT_SECONDS) as client:
         arguments.hold(client, params, check_mode=module.check_mode)
         if module.check_mode:
             return {"changed": bool(documents)}

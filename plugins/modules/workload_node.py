@@ -78,7 +78,7 @@ from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
 from ..module_utils.node.module import NodeModule
-from ..module_utils.workload_api.api import ApiClient, ApiError, own_server, read_access
+from ..module_utils.workload_api.api import ApiClient, ApiError, own_client
 from ..module_utils.workload_api.component_leases import held_by, hosts_of, take
 
 
@@ -98,8 +98,7 @@ def main() -> None:
     leases: list[str] = []
     try:
         arguments.check(module.params, check_mode=module.check_mode, ask_cluster=False)
-        access = read_access()
-        with ApiClient(access, own_server() or access.server) as api:
+        with own_client() as api:
             arguments.hold(api, module.params, check_mode=module.check_mode)
             hosts = hosts_of(api, name) if module.params["machine_gone"] else set()
             changed = delete_node(api, name, check=module.check_mode)

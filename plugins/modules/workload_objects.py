@@ -129,7 +129,7 @@ from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
 from ..module_utils.node.module import NodeModule
 from ..module_utils.workload_api import compare_and_swap
-from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiClient, ApiError, own_server, read_access
+from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiError, own_client
 
 TIMEOUT_SECONDS = 15.0
 
@@ -168,10 +168,7 @@ def work(module: NodeModule) -> dict[str, object]:
         compare_and_swap.Write(each["path"], each["method"], json.loads(each["document"]), each["resource_version"])
         for each in params["write"]
     ]
-    access = read_access(params["kubeconfig"])
-    # Another kubeconfig may be for another cluster than the one this machine carries.
-    own = own_server() if params["kubeconfig"] == ADMIN_KUBECONFIG else None
-    with ApiClient(access, own or access.server, TIMEOUT_SECONDS) as client:
+    with own_client(params["kubeconfig"], TIMEOUT_SECONDS) as client:
         wanted = [compare_and_swap.Read(each["path"], tuple(each["keep"])) for each in params["read"]]
         arguments.hold(client, params, check_mode=module.check_mode)
         objects = compare_and_swap.read(client, wanted)

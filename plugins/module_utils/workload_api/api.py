@@ -185,3 +185,18 @@ class ApiClient:
             detail = document.get("message") if isinstance(document, dict) else text
             raise ApiError(answer.status, path, str(detail or "no reason given"))
         return document
+
+
+def own_client(kubeconfig: str = ADMIN_KUBECONFIG, timeout: float = DEFAULT_TIMEOUT_SECONDS) -> ApiClient:
+    """Return a client of this machine's own API server.
+
+    Of another kubeconfig than kubeadm's, which may be for another cluster than the one this machine carries, and where there is no such
+    server: of the kubeconfig's.
+
+    Args:
+        kubeconfig: the file with the credentials.
+        timeout: seconds for each request.
+    """
+    access = read_access(kubeconfig)
+    own = own_server() if kubeconfig == ADMIN_KUBECONFIG else None
+    return ApiClient(access, own or access.server, timeout)

@@ -21,6 +21,8 @@ from .related import Index
 
 # Converts a document, and gives its report for further violations.
 Take = Callable[[Document], tuple[dict[str, Any], Report]]
+Default = Callable[[dict[str, Any]], object]
+Validate = Callable[[dict[str, Any], Report], None]
 
 
 def secrets(cluster: Document, index: Index, take: Take) -> Iterable[dict[str, Any]]:
@@ -33,21 +35,24 @@ def secrets(cluster: Document, index: Index, take: Take) -> Iterable[dict[str, A
 
 def health_checks(cluster: Document, index: Index, take: Take) -> Iterable[dict[str, Any]]:
     """Yield the Cluster's MachineHealthChecks, defaulted and validated."""
-    for found in index.health_checks(cluster):
-        checked, report = take(found)
-        machine_health_check.default_health_check(checked)
-        validate.metadata_rules(checked["metadata"], "metadata", report)
-        machine_health_check.validate_health_check(checked, report)
-        yield checked
+    rules = (machine_health_check.default_health_check, machine_health_check.validate_health_check)
+    return _read(index.health_checks(cluster), take, *rules)
 
 
 def resource_sets(cluster: Document, index: Index, take: Take) -> Iterable[dict[str, Any]]:
     """Yield the ClusterResourceSets that select the Cluster, defaulted and validated."""
-    for found in index.resource_sets(cluster):
+    rules = (cluster_resource_set.default_resource_set, cluster_resource_set.validate_resource_set)
+    return _read(index.resource_sets(cluster), take, *rules)
+
+
+def _read(
+    documents: Iterable[Document], take: Take, default: Default, validate_one: Validate
+) -> Iterable[dict[str, Any]]:
+    for found in documents:
         read, report = take(found)
-        cluster_resource_set.default_resource_set(read)
+        default(read)
         validate.metadata_rules(read["metadata"], "metadata", report)
-        cluster_resource_set.validate_resource_set(read, report)
+        validate_one(read, report)
         yield read
 
 
