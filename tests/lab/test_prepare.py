@@ -14,6 +14,8 @@ from host_pool import GROUP, pool_documents
 from package_repository import PackageRepository
 from workspace import Run, Workspace, cluster_documents
 
+pytestmark = pytest.mark.full
+
 NAME = "lab-prepare"
 # What a user of a local machine gives containerd: root there lacks what these need.
 CRI = {"disable_apparmor": True, "restrict_oom_score_adj": True}
@@ -63,7 +65,6 @@ def lab(workspace: Workspace) -> t.Iterator[Lab]:
         made.hosts.remove()
 
 
-@pytest.mark.full
 def test_what_is_wrong_on_one_host_leaves_all_as_they_are(lab: Lab) -> None:
     """Swap that comes back, cgroup drivers that differ: said of every host at once. Check mode changes nothing either."""
     lab.hosts.ssh(
