@@ -77,6 +77,7 @@ if [ "$for_tests" = yes ] || [ "${for_oldest:-no}" = yes ]; then
 fi
 if [ "$for_tests" = yes ]; then
   "$REPO/tests/tools/prometheus.sh"
+  "$REPO/tests/tools/chromium.sh"
   make_venv "$VENV_IMPORTER" "${importer_python:-$oldest}" "30 s" no importer.txt
 fi
 if [ "${1:-}" = --docs ]; then

@@ -15,14 +15,11 @@ from . import model
 from .elements import Element, clock, count, duration, el
 
 WIDE, NARROW = 920, 358
-_LABELS = 184
+_LABELS = 196
 _MARGIN = 10
 _BAR, _STRIP, _BAND = 22, 6, 16
 _GAP = 12
 _CHART = 84
-# A character's width at 12 px of a usual sans-serif font, with some room.
-_CHARACTER = 7.4
-_LABEL_CHARACTER = 8.0
 _TICKS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _REMOVES = ("remove", "removeMember", "removeNode", "deleteMachines", "deleteInfrastructure")
 _MAKES = ("initialize", "join", "adopt", "recoverSingleVoter", "restore")
@@ -153,7 +150,7 @@ class _Picture:
         if pattern:
             group.append(el("rect", fill=f"url(#{self._key}-{pattern})", **shape))
         baseline = self._y + height / 2 + 4
-        if label and len(label) * _CHARACTER + 10 <= width:
+        if label and _length(label) + 10 <= width:
             group.append(el("text", label, x=f"{x + 6:g}", y=f"{baseline:g}", class_=f"on {kind}"))
         self._parts.append(el("g", *group))
 
@@ -167,7 +164,7 @@ class _Picture:
         )
         taken = end - step.began
         label = f"{mark}{step.action} {duration(taken)}"
-        if len(label) * _CHARACTER + 10 > self._x(end) - self._x(step.began):
+        if _length(label) + 10 > self._x(end) - self._x(step.began):
             label = f"{mark}{step.action}"
         self._bar(step.began, end, _BAR, kind, label, told, "hatch" if mark else "")
         for number, phase in enumerate(step.phases):
@@ -209,8 +206,7 @@ class _Picture:
         self._row("etcd's leader")
         ends = [time for time, _name in found[1:]] + [self._run.etcd_known_until()]
         for number, ((begin, name), end) in enumerate(zip(found, ends)):
-            room = int((self._x(end) - self._x(begin) - 10) / _CHARACTER)
-            label = name if len(name) <= room else f"{name[: room - 1]}…" if room >= 6 else ""
+            label = _fitting(name, self._x(end) - self._x(begin) - 10)
             self._bar(begin, end, _BAND, f"leader l{number % 2}", label, f"{name} leads from {clock(begin)}")
         self._y += _BAND + _GAP
 
@@ -288,13 +284,21 @@ def _short(seconds: int) -> str:
     return f"{seconds} s" if seconds < 60 else f"{seconds // 60}:{seconds % 60:02d} min"
 
 
+def _length(text: str) -> float:
+    """Return a text's greatest width in bold letters of 12 px."""
+    return sum(12.2 if each in "mwMW@%…✕⚡" or ord(each) > 0x2E7F else 9.4 if each.isupper() else 7.6 for each in text)
+
+
 def _fitting(text: str, width: float) -> str:
     """Return a text without its middle, so that it fits.
 
-    Names of machines end with what distinguishes them.
+    Names of machines end with what distinguishes them. "" where next to nothing would be left.
     """
-    room = int(width / _LABEL_CHARACTER)
-    if len(text) <= room:
+    if _length(text) <= width:
         return text
-    head = (room - 1) // 2
-    return f"{text[:head]}…{text[-(room - 1 - head) :]}"
+    for kept in range(min(len(text), int(width / 5)) - 1, 3, -1):
+        head = kept // 2
+        shorter = f"{text[:head]}…{text[len(text) - (kept - head) :]}"
+        if _length(shorter) <= width:
+            return shorter
+    return ""

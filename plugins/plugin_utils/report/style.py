@@ -162,17 +162,18 @@ code { font: 13px ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: an
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: 7px 10px 7px 0; border-top: 1px solid var(--grid); vertical-align: top; overflow-wrap: anywhere }
 thead th { border-top: 0; color: var(--muted); font-size: 13px; font-weight: 600 }
-.fleet tbody th { min-width: 10em; overflow-wrap: break-word }
+.fleet tbody th { min-width: 10em }
 footer { color: var(--muted); font-size: 13px; padding-bottom: 30px; margin-top: 26px }
 @media (max-width: 640px) {
   .chart.wide { display: none }
   .chart.narrow { display: block }
   .card { padding: 11px 10px }
   dl.tiles { grid-template-columns: 1fr 1fr }
-  .fleet thead { position: absolute; clip-path: inset(50%); height: 1px; width: 1px; overflow: hidden; white-space: nowrap }
+  .fleet thead { display: none }
+  .fleet, .fleet tbody { display: block }
   .fleet tr { display: block; border-top: 1px solid var(--line); padding: 8px 0 }
   .fleet tbody tr:first-child { border-top: 0 }
-  .fleet td, .fleet tbody th { display: block; border: 0; padding: 1px 0 }
+  .fleet td, .fleet tbody th { display: block; border: 0; padding: 1px 0; min-width: 0 }
   .fleet td[data-is]::before { content: attr(data-is) ": "; color: var(--muted) }
 }
 @media print { body { background: #fff } .card, dl.tiles div { break-inside: avoid } }

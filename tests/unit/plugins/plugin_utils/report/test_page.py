@@ -157,7 +157,7 @@ def test_a_picture_has_each_steps_bar_where_the_journal_has_it(reports: list[mod
     assert label == f"join {MACHINES[1]}: succeeded, 12:00:51 to 12:01:24, 33 s"
     bar = bars[label]
     assert bar is not None
-    left, plot = (184, width - 194) if width == chart.WIDE else (10, width - 20)
+    left, plot = (196, width - 206) if width == chart.WIDE else (10, width - 20)
     assert float(bar.get("x") or 0) == pytest.approx(left + 51 / 125 * plot, abs=0.1)
     assert float(bar.get("width") or 0) == pytest.approx(33 / 125 * plot, abs=0.2)
     for each in drawn.iter("rect"):
