@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A control plane made by hand with plain kubeadm is adopted and managed from then on."""
+"""A control plane made by hand with plain kubeadm is adopted and managed from then on.
+
+It has three machines in the full lab, and one in the core, which has the same answers of fewer hosts.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,20 @@ from workspace import Run, Workspace, cluster_documents
 CLUSTER, GROUP = "lab-hand", "hand_hosts"
 NOBODY = "10.222.0.239"
 CLAIM = "/var/lib/kubeadm-control-plane/claim.json"
+DOMAINS = ("a", "b", "c")
 MANIFESTS = "/etc/kubernetes/manifests"
 
 
 class Lab:
-    """Three machines with a cluster that somebody made by hand, a fourth with kubeadm on it, and a user who wants to adopt."""
+    """Machines with a cluster that somebody made by hand, another one with kubeadm on it, and a user who wants to adopt."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, count: int) -> None:
         self.pool = HostPool(folder, "hand")
         # The first by name is the spare: the provider takes free hosts by name.
-        [self.spare, *self.hosts] = self.pool.make(4)
+        [self.spare, *self.hosts] = self.pool.make(1 + count)
         self.hand = ByHand(self.pool, CLUSTER, self.hosts)
         self.user = Workspace(folder / "user")
-        racks = dict(zip([*self.hosts, self.spare], ("a", "b", "c", "c")))
+        racks = {**dict(zip(self.hosts, DOMAINS)), self.spare: DOMAINS[-1]}
         self.inventory = self.pool.inventory(
             GROUP, host_variables={name: {"rack": each} for name, each in racks.items()}
         )
@@ -68,9 +72,11 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Lab]:
-    """Machines with kubeadm on them, and the cluster that somebody made of three."""
-    made = Lab(tmp_path_factory.mktemp("adoption"))
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Lab]:
+    """Machines with kubeadm on them, and the cluster that somebody made of one, or of three where a test needs them."""
+    ours = [each for each in request.session.items if each.path == request.path]
+    full = any(each.get_closest_marker("full") for each in ours)
+    made = Lab(tmp_path_factory.mktemp("adoption"), 3 if full else 1)
     try:
         made.hand.make({"apiServer": {"extraArgs": {"audit-log-maxage": "7"}}})
         yield made
@@ -130,12 +136,13 @@ def test_a_cluster_made_by_hand_is_adopted(lab: Lab, artefacts: Path) -> None:
         for each in yaml.safe_load_all((lab.user.folder / "clusters" / f"{CLUSTER}.yaml").read_text())
     }
     spec = documents["KubeadmControlPlane"]["spec"]
-    assert (spec["replicas"], spec["version"]) == (3, "v1.20.2")
+    assert (spec["replicas"], spec["version"]) == (len(lab.hosts), "v1.20.2")
     assert spec["kubeadmConfigSpec"]["clusterConfiguration"] == {
         "apiServer": {"extraArgs": [{"name": "audit-log-maxage", "value": "7"}]},
         "clusterName": "kubernetes",
     }
-    assert [each["spec"]["failureDomain"] for each in lab.user.objects("Machine")] == ["a", "b", "c"]
+    domains = [each["spec"]["failureDomain"] for each in lab.user.objects("Machine")]
+    assert domains == list(DOMAINS[: len(lab.hosts)])
     assert documents["InventoryCluster"]["spec"]["controlPlaneEndpoint"] == {"host": lab.hand.balancer, "port": 6443}
 
     plan = lab.play("plan").succeeded()

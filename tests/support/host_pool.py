@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
@@ -62,14 +63,18 @@ class HostPool:
         public_key = Path(f"{self._key}.pub").read_text()
         network = network_of(*NETWORK)
         unreachable = unreachable_networks(network, DEFAULT_UNREACHABLE)
+        consoles = {}
         for name in names:
             # What a test left that was killed.
             lifecycle.remove(self._layout, name)
             wanted = lifecycle.Wanted(name, "default", OWNER, found, public_key, unreachable=unreachable)
-            made = lifecycle.ensure(self._layout, network, wanted, restart=False, timeout=60)[0]
-            self.addresses[name] = made["address"]
+            # They boot beside one another.
+            made = lifecycle.ensure(self._layout, network, wanted, restart=False, timeout=0)[0]
+            self.addresses[name], consoles[name] = made["address"], self._layout.machine(name).console
             with self._known.open("a") as file:
                 file.writelines(f"{made['address']} {key}\n" for key in made["host_keys"])
+        for name, console in consoles.items():
+            lifecycle.wait_for_ssh(self.addresses[name], 60, name, console)
         return names
 
     def pid(self, name: str) -> int:
@@ -86,9 +91,9 @@ class HostPool:
 
     def remove(self) -> None:
         """Remove every host."""
-        for name in list(self.addresses):
-            lifecycle.remove(self._layout, name)
-            del self.addresses[name]
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(lambda name: lifecycle.remove(self._layout, name), list(self.addresses)))
+        self.addresses.clear()
 
     @property
     def ssh_arguments(self) -> str:
