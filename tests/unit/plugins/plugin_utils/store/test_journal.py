@@ -85,7 +85,9 @@ def test_a_fact_is_no_step_and_no_change(journal):
         journal.fact("intent", "run")
 
 
-@pytest.mark.parametrize("times", ["x", ["x"], [["x"]], [["x", "tomorrow"]], [[TOKEN, 7]], {"x": "2026-01-02T03:04:05Z"}, None])
+@pytest.mark.parametrize(
+    "times", ["x", ["x"], [["x"]], [["x", "tomorrow"]], [[TOKEN, 7]], {"x": "2026-01-02T03:04:05Z"}, None]
+)
 def test_named_times_are_nothing_else(journal, times):
     with pytest.raises(StoreError, match="takes no such detail"):
         journal.fact("state", "run", details={"certificates": times})
