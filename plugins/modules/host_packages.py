@@ -19,7 +19,7 @@ description:
   - Everything is looked for beforehand - signatures, versions, dependencies, held packages. apt reads its lists into a folder of its own for that. Where
     something can't be had, all of it is said at once, and nothing was changed.
   - A host where nothing is to be changed asks no repository.
-  - A node of a cluster is refused. The operator's Action C(upgrade) changes the packages there.
+  - A node of a cluster is refused, another distribution's as well. The operator's Action C(upgrade) changes the packages there.
 options:
   kubernetes_version:
     description: The version of Kubernetes, such as V(v1.30.2).
@@ -157,7 +157,7 @@ def main() -> None:
     )
     try:
         arguments.check(params, check_mode=module.check_mode)
-        left = host_facts.traces(host_facts.HostPlaces())
+        left = host_facts.carried(host_facts.HostPlaces())
         if left:
             raise NodeError(
                 f"This host carries a cluster, or what one left ({', '.join(left)}).",

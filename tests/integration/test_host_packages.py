@@ -79,6 +79,12 @@ def _repository(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[PackageR
             )
     made.pack("cri-tools", "1.20.0-1.1", {"/usr/bin/crictl": "#!/bin/sh\n"})
     made.pack("containerd", "1.6.20-1", {"/usr/bin/containerd": "#!/bin/sh\n"})
+    made.pack(
+        "containerd.io",
+        "1.7.0-1",
+        {"/usr/bin/docker": "#!/bin/sh\n"},
+        more="Provides: containerd\nConflicts: containerd\n",
+    )
     made.publish()
     yield made
     made.stop()
@@ -141,6 +147,17 @@ def test_everything_wrong_is_said_at_once_and_nothing_changed(
     assert host.files() == before
 
 
+def test_nothing_is_removed_for_a_package(host: Host, repository: PackageRepository, url: str) -> None:
+    """A host with Docker keeps its containerd.io: apt would remove it for containerd."""
+    package = next(repository.folder.glob("containerd.io_*.deb"))
+    host.run(["dpkg", f"--root={host.root}", "--force-not-root", "--install", str(package)])
+    before = host.files()
+    assert (host.root / "usr/bin/docker").exists()
+    with pytest.raises(Refused, match="Packages need to be removed"):
+        host.preparation.ensure(wanted(repository, url))
+    assert host.files() == before
+
+
 def test_unsigned_repositories_are_not_used(host: Host, tmp_path: Path, url: str) -> None:
     """One without a key, one that isn't signed, one with somebody else's signature."""
     before = host.files()
@@ -156,6 +173,15 @@ def test_unsigned_repositories_are_not_used(host: Host, tmp_path: Path, url: str
     finally:
         other.stop()
     assert host.files() == before
+
+
+def test_a_password_in_an_address_is_refused_and_not_shown(host: Host, repository: PackageRepository, url: str) -> None:
+    """It would be in a file that everybody reads, and in a diff."""
+    key = repository.key.read_text()
+    with pytest.raises(Refused, match=r"auth\.conf\.d") as refused:
+        host.preparation.ensure(Wanted("v1.20.2", (Repository("own", "http://me:s3cret@example.org/", key),)))
+    assert "s3cret" not in str(refused.value)
+    assert host.asked == []
 
 
 @pytest.mark.parametrize("field", [{"name": "../x"}, {"url": "http://x\nTrusted: yes"}, {"suite": "/ [trusted=yes]"}])

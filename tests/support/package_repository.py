@@ -43,12 +43,14 @@ class PackageRepository:
         ]
         return subprocess.run([*command, *words], check=True, capture_output=True, text=True).stdout
 
-    def pack(self, name: str, version: str, files: t.Mapping[str, t.Union[str, Path]], depends: str = "") -> None:
-        """Pack programs and texts, by their path on the host, into a package."""
+    def pack(
+        self, name: str, version: str, files: t.Mapping[str, t.Union[str, Path]], depends: str = "", more: str = ""
+    ) -> None:
+        """Pack programs and texts, by their path on the host, into a package; ``more`` are lines of its description."""
         root = self.folder.parent / "packed" / f"{name}_{version}"
         (root / "DEBIAN").mkdir(parents=True)
         control = f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: tests <tests@example.org>\nDescription: packed by the tests\n"
-        (root / "DEBIAN/control").write_text(control + (f"Depends: {depends}\n" if depends else ""))
+        (root / "DEBIAN/control").write_text(control + (f"Depends: {depends}\n" if depends else "") + more)
         for path, content in files.items():
             target = root / path.lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -91,6 +91,16 @@ def running(places: HostPlaces) -> list[str]:
     return sorted(found)
 
 
+def carried(places: HostPlaces) -> list[str]:
+    """Return evidence that this host carries a cluster, or once did.
+
+    Traces, components at work, and a kubelet's folder of pods: any distribution's kubelet has them there.
+    """
+    found = [*traces(places), *(f"a running {name}" for name in running(places))]
+    pods = os.path.join(places.kubelet_state, "pods")
+    return [*found, pods] if os.path.isdir(pods) and os.listdir(pods) else found
+
+
 def ca_cert_hash(places: HostPlaces) -> str:
     """Return kubeadm's hash of this host's cluster CA, "" without one.
 

@@ -171,10 +171,10 @@ class Apt(PackageManager):
     def add(self, packages: t.Sequence[str], *, simulate: bool = False) -> None:
         """Install packages, each ``name`` or ``name=version``.
 
-        ``simulate`` only finds out whether they can be.
+        ``simulate`` only finds out whether they can be, with no other package removed for them.
         """
         keep = ["-o", "Dpkg::Options::=--force-confold"]
-        how = ["--simulate", "--allow-change-held-packages"] if simulate else []
+        how = ["--simulate", "--allow-change-held-packages", "--no-remove"] if simulate else []
         words = ["apt-get", *self._LOCK, *keep, "install", "--yes", "--no-install-recommends", *how, *packages]
         self._checked(words, f"Installing {' '.join(packages)}")
 

@@ -55,7 +55,16 @@ class Repository:
     components: tuple[str, ...] = ()
 
     def problems(self) -> list[str]:
-        """Return what is wrong with how it is described."""
+        """Return what is wrong with how it is described.
+
+        An address with credentials is not shown.
+        """
+        if "@" in self.url:
+            # Everybody on the host reads that file, and --diff shows it.
+            return [
+                f"The repository {self.name} has credentials in its address. Write the address without them, and the credentials into a "
+                "file below /etc/apt/auth.conf.d on the host (apt_auth.conf(5))."
+            ]
         found = []
         if not _NAME.match(self.name):
             found.append(f"The repository's name {self.name!r} is to be of lower case letters, digits, '.' and '-'.")
