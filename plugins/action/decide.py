@@ -285,8 +285,7 @@ class ActionModule(ControlPlaneAction):
             )
         if not seen.acts:
             if this.begun or self._waited or seen.action == terms.BLOCKED:
-                details = {**facts.state(seen.snapshot), "certificates": facts.certificates(seen.snapshot)}
-                this.journal.fact("state", this.arguments["run"], said, details=details)
+                facts.record_end(this.journal, this.arguments["run"], said, seen.snapshot)
             return self._ended(seen, said)
         self._check_step_limit(this, objects, said)
         ahead: list[str] = []

@@ -66,7 +66,8 @@ class ActionModule(ActionBase):
         return watch(observe, self._screen, arguments["watch_seconds"], arguments["timeout"], arguments["until"])
 
     def _show(self, arguments: Object) -> Object:
-        found = self._observe(arguments)
+        # Nothing else is printed with the document, which a program reads.
+        found = self._observe(arguments, quiet=arguments["output"] == JSON)
         if arguments["output"] == JSON:
             self._screen.display(document_text(found))
         elif len(found) > 1 or "error" not in found[0]:
@@ -87,7 +88,7 @@ class ActionModule(ActionBase):
 
         forks = int(context.CLIARGS.get("forks") or 1)
         found = observer.observe_all(hosts, self._variables["hostvars"], forks, waits)
-        if arguments["output_file"]:
+        if arguments["output_file"] and not self._task.check_mode:
             write_document(found, arguments["output_file"])
         return found
 

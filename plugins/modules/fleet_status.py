@@ -26,7 +26,9 @@ options:
     choices: [table, json]
     default: table
   output_file:
-    description: A file to which the JSON document is written, readable for everyone, whatever is printed. A file that is there is replaced as a whole.
+    description:
+      - A file to which the JSON document is written, readable for everyone, whatever is printed. A file that is there is replaced as a whole.
+      - Check mode writes none.
     type: path
     default: ""
   fail_when:

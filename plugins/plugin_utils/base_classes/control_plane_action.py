@@ -246,13 +246,12 @@ class ControlPlaneAction(ActionBase):
     def run_id(self, arguments: t.Mapping[str, t.Any]) -> str:
         """Return the id of the run that holds the cluster's lock here.
 
-        "" without the lock, and in check mode.
-
-        Raises:
-            StoreError: the locks can't be read.
+        "" without the lock, in check mode, and where the locks can't be read: it is for the journal's entries for people alone.
         """
-        lease = None if self.check_mode else self.open_locks(arguments).own(*map(str, self._home))
-        return "" if lease is None else lease.run
+        with contextlib.suppress(StoreError):
+            lease = None if self.check_mode else self.open_locks(arguments).own(*map(str, self._home))
+            return "" if lease is None else lease.run
+        return ""
 
     def _write_notes(self, arguments: dict[str, t.Any]) -> None:
         # For people alone: where the store fails, its error is what is said.

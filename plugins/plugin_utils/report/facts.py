@@ -56,7 +56,9 @@ def state(snapshot: Object) -> Object:
 
 
 def certificates(snapshot: Object) -> list[list[str]]:
-    """Return when certificates end, as [name, RFC 3339], by name.
+    """Return when certificates end, as [name, RFC 3339], soonest first.
+
+    The journal takes no more than so many.
 
     Of a machine that was not asked the recorded end of apiserver.crt alone.
 
@@ -72,7 +74,22 @@ def certificates(snapshot: Object) -> list[list[str]]:
         recorded = expiry_of(machine)
         ends = told.get(machine.name) or ({"apiserver.crt": format_time(recorded)} if recorded is not None else {})
         found.update({f"{machine.name} {file}": end for file, end in ends.items()})
-    return [[name, end] for name, end in sorted(found.items())]
+    return [[name, end] for name, end in sorted(found.items(), key=lambda each: (each[1], each[0]))]
+
+
+def record_end(journal: Journal, run: str, said: str, snapshot: Object) -> None:
+    """Record what was seen where a run takes no more steps.
+
+    For people alone, as all facts: a journal that can't be written keeps no cluster from its end, and hides no reason.
+
+    Args:
+        journal: the cluster's journal.
+        run: the run's id.
+        said: the decision in words.
+        snapshot: passed check_snapshot.
+    """
+    with contextlib.suppress(StoreError):
+        journal.fact("state", run, said, details={**state(snapshot), "certificates": certificates(snapshot)})
 
 
 def step(decision: Object, snapshot: Object, plan: t.Optional[t.Sequence[t.Mapping[str, t.Any]]]) -> Object:
@@ -119,12 +136,14 @@ class Wait:
             reason = str((decision.get("blockedOn") or [{}])[0].get("reason") or "")
         if reason == self._reason:
             return
-        if reason is not None:
-            said = decision_text.describe(decision)
-            self._entry = self._journal.fact("wait", self._run, said, details={"reason": reason})
-        else:
-            self._journal.fact("waited", self._run, identifier=self._entry)
         self._reason = reason
+        # A journal that can't be written ends no wait.
+        with contextlib.suppress(StoreError):
+            if reason is not None:
+                said = decision_text.describe(decision)
+                self._entry = self._journal.fact("wait", self._run, said, details={"reason": reason})
+            else:
+                self._journal.fact("waited", self._run, identifier=self._entry)
 
 
 class PhaseFacts:

@@ -180,8 +180,9 @@ def _add_phases(run: Run, machine: str, seen: list[tuple[str, float]]) -> None:
 
 def _conclude(runs: list[Run]) -> None:
     """Give runs without an end their result, and open phases an end."""
-    written = any(each.result != NO_END for each in runs)
-    for run in runs:
+    # Runs of earlier releases have no ends, also where a later release went on with their journal.
+    first = next((number for number, each in enumerate(runs) if _has_facts(each)), len(runs))
+    for number, run in enumerate(runs):
         for step in run.steps:
             if step.phases:
                 newest = step.phases[-1]
@@ -192,11 +193,16 @@ def _conclude(runs: list[Run]) -> None:
         if FAILED in results:
             run.result = FAILED
             run.message = next(each.message for each in run.steps if each.result == FAILED)
-        elif INTERRUPTED in results or (written and run is not runs[-1] and run.steps):
+        elif INTERRUPTED in results or (number >= first and run is not runs[-1] and (run.steps or run.waits)):
             run.result = KILLED
-        elif run.steps and OPEN not in results and not written:
-            # Journals of earlier releases have no ends.
+        elif run.steps and OPEN not in results and number < first:
             run.result = "changed"
+
+
+def _has_facts(run: Run) -> bool:
+    """Return whether a run has what releases before 0.10.0 did not write."""
+    seen = any(each.replicas is not None for each in run.states)
+    return run.result != NO_END or seen or bool(run.planned or run.waits or any(each.phases for each in run.steps))
 
 
 def _state(time: float, details: Entry) -> State:

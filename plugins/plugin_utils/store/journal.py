@@ -87,7 +87,9 @@ class Journal:
         namespace: the cluster's namespace.
         cluster: the cluster's name.
         clock: gives the time as RFC 3339 in UTC with seconds.
-        max_bytes: the file is rotated when it is larger; one older file is kept, and open intents stay in the new one.
+        max_bytes: the file is rotated when it is larger; one older file is kept, and open intents stay in the new one. The older file
+            begins with the newest steps and notes of the one before it, a quarter of so many bytes at most: facts, of which each run that fails or
+            waits leaves some, push no step out.
     """
 
     def __init__(
@@ -228,7 +230,7 @@ class Journal:
         return next((str(each.get("time")) for each in noted if "snapshot" in (each.get("details") or ())), None)
 
     def _append(self, entry: Entry) -> None:
-        line = json.dumps(entry, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+        line = _line(entry)
         with self._store.writing():
             disk.make_folder(os.path.dirname(self._folder), 0o750)
             disk.make_folder(self._folder, disk.SECRET_FOLDER_MODE)
@@ -240,12 +242,11 @@ class Journal:
         if not content:
             return
         disk.remove_leftovers(self._folder)
-        kept = b"".join(
-            json.dumps(entry, sort_keys=True, ensure_ascii=False).encode("utf-8") + b"\n"
-            for entry in _open_intents(_parse(content))[-100:]
-        )
+        kept = b"".join(map(_line, _open_intents(_parse(content))[-100:]))
+        before = _without_facts(_parse(disk.read_file(f"{self.path}.1")))
         # The old content is whole in both files before the current one is replaced: a kill in between loses nothing.
-        disk.write_file(f"{self.path}.1", content, disk.SECRET_FILE_MODE)
+        older = b"".join([*_newest(before, self._max_bytes // 4), content])
+        disk.write_file(f"{self.path}.1", older, disk.SECRET_FILE_MODE)
         disk.write_file(self.path, kept, disk.SECRET_FILE_MODE)
 
     def _size(self) -> int:
@@ -253,6 +254,33 @@ class Journal:
             return os.stat(self.path).st_size
         except OSError:
             return 0
+
+
+def _line(entry: Entry) -> bytes:
+    # A damaged journal may hold lone surrogates, which no encoding can write.
+    return json.dumps(entry, sort_keys=True, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+def _without_facts(entries: list[Entry]) -> list[Entry]:
+    """Return the steps and notes, and the ends of the steps' runs."""
+    runs = {str(each.get("run")) for each in entries if each["event"] == "intent"}
+    return [
+        each
+        for each in entries
+        if each["event"] not in FACTS or (each["event"] == "end" and str(each.get("run")) in runs)
+    ]
+
+
+def _newest(entries: t.Sequence[Entry], most_bytes: int) -> list[bytes]:
+    """Return the lines of the newest entries that fit, oldest first."""
+    found: list[bytes] = []
+    for entry in reversed(entries):
+        line = _line(entry)
+        most_bytes -= len(line)
+        if most_bytes < 0:
+            break
+        found.append(line)
+    return found[::-1]
 
 
 def _tail(path: str, size: int) -> bytes | None:

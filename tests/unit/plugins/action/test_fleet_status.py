@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from actions import make_action
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
+
 Object = dict[str, t.Any]
 
 
@@ -33,14 +35,16 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return lines
 
 
-def run(store: Path, hosts: t.Sequence[str], variables: t.Optional[Object] = None, **arguments: t.Any) -> Object:
+def run(
+    store: Path, hosts: t.Sequence[str], variables: t.Optional[Object] = None, check: bool = False, **arguments: t.Any
+) -> Object:
     """The module's result for clusters that the store doesn't have."""
     hostvars = HostVars()
     for host in hosts:
         own = {"control_plane_cluster": host, "control_plane_namespace": "default", **(variables or {})}
         hostvars[host] = {"inventory_hostname": host, "control_plane_store": {"path": str(store)}, **own}
     given = {"groups": {"control_planes": [*hosts, "other"]}, "ansible_play_hosts_all": [*hosts], "hostvars": hostvars}
-    result: Object = make_action("fleet_status", **arguments).run(task_vars=given)
+    result: Object = make_action("fleet_status", check, **arguments).run(task_vars=given)
     return result
 
 
@@ -63,6 +67,19 @@ def test_a_variable_that_is_refused_is_the_clusters_own_error(tmp_path: Path, sh
     result = run(tmp_path / "store", ["prod"], {"control_plane_unknown_documents": "x"}, output="json")
     (found,) = json.loads(shown[0])["clusters"]
     assert "control_plane_unknown_documents" in found["error"] and result["msg"] == found["error"]
+
+
+def test_a_document_is_all_that_is_printed_however_slow_the_clusters_are(
+    tmp_path: Path, shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "PROGRESS_SECONDS", 0)
+    run(tmp_path / "store", ["prod", "web"], output="json")
+    assert len(shown) == 1 and len(json.loads(shown[0])["clusters"]) == 2
+
+
+def test_check_mode_writes_no_document(tmp_path: Path, shown: list[str]) -> None:
+    assert run(tmp_path / "store", ["prod"], check=True, output_file=str(tmp_path / "status.json"))["failed"]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("wrong", [{"watch_seconds": -1}, {"watch_seconds": 1, "timeout": 0}])

@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision imp
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import make_plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report import facts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import StoreError
 
 Object = dict[str, t.Any]
 END = "2027-01-02T03:04:05Z"
@@ -49,6 +50,27 @@ def test_certificates_ends_by_name() -> None:
     snapshot["certificates"] = {"ca": {"present": True, "notAfter": END}, "sa": {"present": True}}
     snapshot["workload"]["machineCertificates"] = {"m1": {"etcd/server.crt": END, "apiserver.crt": END}}
     assert facts.certificates(snapshot) == [["ca", END], ["m1 apiserver.crt", END], ["m1 etcd/server.crt", END]]
+
+
+def test_more_certificates_than_the_journal_takes(life: Life) -> None:
+    """Those that end first are there."""
+    snapshot = healthy(1).snapshot
+    ends = {f"{number:03}.crt": f"2027-01-02T03:{59 - number // 60:02}:{59 - number % 60:02}Z" for number in range(150)}
+    snapshot["workload"]["machineCertificates"] = {"m1": ends}
+    facts.record_end(life.journal, "run-1", "done", snapshot)
+    kept = [name for name, _end in life.journal.last()["details"]["certificates"]]
+    assert len(kept) == 100 and "m1 149.crt" in kept and "m1 000.crt" not in kept
+
+
+def test_a_journal_that_cannot_be_written_ends_no_wait_and_no_run(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file")
+    journal = Life(tmp_path / "store").journal
+    with pytest.raises(StoreError):
+        journal.note("run-1", "said")
+    wait = facts.Wait(journal, "run-1")
+    wait.look(waiting("NodesReady"))
+    wait.look({"action": terms.NONE})
+    facts.record_end(journal, "run-1", "done", healthy(1).snapshot)
 
 
 def test_a_step_has_its_votes_and_the_first_one_the_plan(life: Life) -> None:

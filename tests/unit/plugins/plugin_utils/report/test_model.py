@@ -154,11 +154,23 @@ def test_a_killed_run_that_none_has_followed(life: Life) -> None:
 
 
 def test_a_run_that_was_killed_between_two_steps(life: Life) -> None:
-    life.step(0, 4, "join")
+    life.step(0, 4, "join", plan="join join")
     life.run = "run-2"
+    life.fact(50, "wait", "waiting: for it", reason="NodesReady")
+    life.run = "run-3"
     life.step(100, 104, "join")
     life.close(105)
-    assert [each.result for each in report(life).runs] == ["changed", model.KILLED]
+    assert [each.result for each in report(life).runs] == ["changed", model.KILLED, model.KILLED]
+
+
+def test_runs_of_an_earlier_release_were_not_killed_because_a_later_one_went_on(life: Life) -> None:
+    life.step(0, 4, "join")
+    life.run = "run-2"
+    life.step(100, 104, "join", plan="join join", replicas=2)
+    newest, first = report(life).runs
+    assert (newest.result, first.result) == (model.NO_END, "changed"), "the newest is under way, by all that is known"
+    life.close(105)
+    assert [each.result for each in report(life).runs] == ["changed", "changed"]
 
 
 def test_a_journal_of_an_earlier_release(life: Life) -> None:
