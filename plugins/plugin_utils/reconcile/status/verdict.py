@@ -28,7 +28,7 @@ def trouble(data: Object, decision: Object) -> dict[str, list[str]]:
 
     - unhealthy: an API server, the endpoint, etcd, or a machine that had joined does not work, or nothing is known of them.
     - blocked: nothing more is done until a person acts.
-    - outdated: the cluster is not as the stored manifest says.
+    - outdated: the cluster is not as the stored manifest says, or a run would wait for something.
 
     Args:
         data: the status data, without its verdict.
@@ -42,7 +42,8 @@ def trouble(data: Object, decision: Object) -> dict[str, list[str]]:
     }
     if action not in terms.ENDINGS and not found[OUTDATED]:
         found[OUTDATED] = [f"still to do: {clip(decision_text.verb(decision), _LONGEST)}"]
-    if action == terms.POSTPONED and not found[OUTDATED]:
+    # A run that waits has not found the cluster settled, whatever for.
+    if (action == terms.POSTPONED or (action == terms.WAIT and not found[UNHEALTHY])) and not found[OUTDATED]:
         found[OUTDATED] = [clip(each["message"], _LONGEST) for each in decision["blockedOn"]]
     return found
 
@@ -57,6 +58,8 @@ def _unhealthy(data: Object) -> list[str]:
     endpoint = data["endpoint"]
     if endpoint["answers"] is False:
         found.append(f"the endpoint {endpoint['address']} does not answer")
+    elif endpoint["answers"] is None and endpoint["address"]:
+        found.append(f"whether the endpoint {endpoint['address']} answers is not known")
     found += _etcd(data["etcd"])
     joined = [
         each
@@ -80,6 +83,8 @@ def _etcd(etcd: Object) -> list[str]:
     sick = [each["name"] for each in etcd["members"] if each["healthy"] is not True]
     if sick:
         found.append(f"etcd members that are not healthy: {shortened(sick, SHOWN_NAMES)}")
+    elif not etcd["leader"]:
+        found.append("etcd's members agree on no leader")
     if etcd.get("agrees") is False:
         found.append("etcd's members disagree about the member list")
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+import pytest
 from builders import Builder, cluster, healthy, member_id
 from rules import external
 
@@ -209,6 +210,25 @@ def test_the_step_that_failed_last_is_one_line_while_it_matters() -> None:
     assert "  failed " not in shown(healthy(3), last_failure=failure)[1]
     data, table = shown(lost_machine(), last_failure=failure)
     assert "  failed     2026-01-31T11:00:00Z (1 h ago) join m3" in table and data["lastFailure"] == failure
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"), [({"etcd": {"leader": None}}, "no leader"), ({"endpoint": {}}, "not known")]
+)
+def test_what_a_run_waits_for_is_not_healthy(changed: t.Mapping[str, t.Any], said: str) -> None:
+    builder = healthy(3)
+    for key, value in changed.items():
+        builder.workload[key] = {**builder.workload[key], **value} if value else value
+    data, table = shown(builder)
+    assert data["decision"]["action"] == "wait" and "UNHEALTHY" in table.splitlines()[0], table
+    assert said in data["trouble"]["unhealthy"][0]
+
+
+def test_a_cluster_in_which_something_is_waited_for_is_not_settled() -> None:
+    snapshot = healthy(3).build()
+    waits = {**decide(snapshot), "action": "wait", "blockedOn": [{"reason": "X", "message": "it is not there yet"}]}
+    data = status_data(snapshot, waits)
+    assert data["trouble"] == {"unhealthy": [], "blocked": [], "outdated": ["it is not there yet"]}
 
 
 def test_trouble_is_told_apart() -> None:
