@@ -31,9 +31,13 @@ def render(reports: t.Sequence[model.ClusterReport], formats: t.Collection[str])
     if MARKDOWN in formats:
         found["report.md"] = markdown.markdown(reports)
     if SVG in formats:
+        titles: dict[str, int] = {}
         for each in reports:
+            # Clusters of two stores may have one name.
+            number = titles[each.title] = titles.get(each.title, 0) + 1
+            ending = f".{number}.svg" if number > 1 else ".svg"
             if each.runs:
-                found[f"{each.namespace}.{each.name}.svg"] = page.picture_file(each.runs[0], each.title)
+                found[f"{each.namespace}.{each.name}{ending}"] = page.picture_file(each.runs[0], each.title)
     return found
 
 

@@ -62,6 +62,16 @@ def test_a_fleet_is_one_page_and_a_second_call_changes_nothing(folder: Folder) -
     assert folder.write()["changed"]
 
 
+def test_clusters_of_one_name_in_two_stores_have_a_picture_each(folder: Folder, tmp_path: Path) -> None:
+    creation(Life(tmp_path / "other"))
+    action = make_action("cluster_report", hosts=["a", "b"], directory=str(folder.reports), formats=["svg"])
+    named = {"control_plane_cluster": "prod", "control_plane_namespace": "default"}
+    stores = {"a": folder.store, "b": tmp_path / "other"}
+    hostvars = {key: {**named, "control_plane_store": {"path": str(path)}} for key, path in stores.items()}
+    assert action.run(task_vars={"hostvars": hostvars})["changed"]
+    assert folder.names() == ["default.prod.2.svg", "default.prod.svg"]
+
+
 def test_check_mode_writes_nothing_and_says_what_it_would_write(folder: Folder) -> None:
     result = folder.write(check=True)
     assert result["changed"] and str(folder.reports / "report.html") in result["msg"] and folder.names() == []
