@@ -175,6 +175,17 @@ def test_unsigned_repositories_are_not_used(host: Host, tmp_path: Path, url: str
     assert host.files() == before
 
 
+def test_a_password_in_a_file_that_was_there_is_not_shown(host: Host, repository: PackageRepository, url: str) -> None:
+    """A user's own file of the same name, with credentials in its address."""
+    (host.root / "etc/apt/sources.list.d/kubernetes.sources").write_text(
+        f"Types: deb\nURIs: {url.replace('http://', 'http://me:s3cret@')}\nSuites: /\nTrusted: yes\n"
+    )
+    before, after = host.preparation.ensure(wanted(repository, url), check=True)
+    shown = [each.document() for each in (before, after)]
+    assert "s3cret" not in str(shown)
+    assert repository.key.read_text().strip() in str(shown[1]["repositories"].values()).replace("\\n", "\n")
+
+
 def test_a_password_in_an_address_is_refused_and_not_shown(host: Host, repository: PackageRepository, url: str) -> None:
     """It would be in a file that everybody reads, and in a diff."""
     key = repository.key.read_text()

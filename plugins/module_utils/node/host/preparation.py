@@ -21,6 +21,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...common.guard import NodeError
+from ...common.redact import redact
 from . import packages, plain_file
 from .binaries import PROGRAMS
 
@@ -119,8 +120,12 @@ class State:
     files: t.Mapping[str, str]
 
     def document(self) -> dict[str, t.Any]:
-        """Return it as the module shows it."""
-        return {"packages": dict(self.versions), "held": sorted(self.held), "repositories": dict(self.files)}
+        """Return it as the module shows it.
+
+        A repository's file that was there before may have a password.
+        """
+        files = {path: redact(text) for path, text in self.files.items()}
+        return {"packages": dict(self.versions), "held": sorted(self.held), "repositories": files}
 
 
 @dataclass(frozen=True)
