@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import typing as t
 from pathlib import Path
@@ -27,7 +28,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 def planned(output: str) -> str:
     """The plan among a run's output, without what follows its end."""
-    return output[output.index("PLAN ") :].split("\nTASK", 1)[0].split("\n\n  Kept in", 1)[0].strip()
+    return re.split(r"\n(?:TASK|ok:|changed:|\n  Kept in)", output[output.index("PLAN ") :], maxsplit=1)[0].strip()
 
 
 def document(path: Path) -> dict[str, t.Any]:

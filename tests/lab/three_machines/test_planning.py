@@ -20,7 +20,7 @@ SNAPSHOT = "lab-life.snapshot.json"
 
 def shown(output: str) -> str:
     """The plan among a run's output."""
-    return output[output.index("PLAN ") :].split("\nTASK", 1)[0].strip()
+    return re.split(r"\n(?:TASK|ok:|changed:)", output[output.index("PLAN ") :], maxsplit=1)[0].strip()
 
 
 def everything(workspace: Workspace, three: Machines) -> t.Any:
