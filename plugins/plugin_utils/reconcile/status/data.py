@@ -224,7 +224,8 @@ def _addons(addons: Object, reachable: bool) -> Object:
         if not reachable or not one:
             return {"works": None, "message": f"{name}: not known, no API server was asked"}
         if not one.get("present"):
-            return {"works": False, "message": f"{name}: not installed"}
+            # Not a fault: kubeadm can leave it out, as where the image has no CoreDNS, or another add-on does its work.
+            return {"works": None, "message": f"{name}: not installed"}
         works = one.get("desired", 0) > 0 and one.get("ready", 0) >= one["desired"]
         said = f"{name}: {one.get('ready', 0)} of {one.get('desired', 0)} ready"
         updated = one.get("updated")

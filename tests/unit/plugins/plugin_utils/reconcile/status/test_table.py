@@ -86,6 +86,14 @@ def test_an_add_on_that_is_being_updated_says_how_far_it_is() -> None:
     assert "kube-proxy: 3 of 3 ready;" in shown(builder)[1]
 
 
+def test_an_add_on_that_is_not_there_is_no_fault() -> None:
+    """kubeadm can leave it out; one that is there and does not run is a fault."""
+    builder = healthy(3)
+    proxy = {"present": True, "desired": 3, "ready": 2, "updated": 3, "image": "k8s.gcr.io/kube-proxy:v1.20.2"}
+    builder.workload["addons"] = {"kubeProxy": proxy, "dns": {"present": False}}
+    assert "kube-proxy: 2 of 3 ready (NOT WORKING); cluster DNS: not installed;" in shown(builder)[1]
+
+
 def test_before_anything_exists() -> None:
     """A cluster that is only a manifest."""
     data, table = shown(cluster(3).bare())
