@@ -29,7 +29,7 @@ SPEC: Object = {
     "output_file": {"type": "path", "default": ""},
     "fail_when": {"type": "list", "elements": "str", "default": [], "choices": list(TROUBLES)},
     "watch_seconds": {"type": "int", "default": 0},
-    "until": {"type": "str", "default": "", "choices": ["", *UNTIL]},
+    "watch_until": {"type": "str", "default": "", "choices": ["", *UNTIL]},
     "timeout": {"type": "int", "default": settings.WATCH_SECONDS},
 }
 
@@ -63,7 +63,7 @@ class ActionModule(ActionBase):
         def observe() -> list[Object]:
             return self._observe(arguments, quiet=True)
 
-        return watch(observe, self._screen, arguments["watch_seconds"], arguments["timeout"], arguments["until"])
+        return watch(observe, self._screen, arguments["watch_seconds"], arguments["timeout"], arguments["watch_until"])
 
     def _show(self, arguments: Object) -> Object:
         # Nothing else is printed with the document, which a program reads.

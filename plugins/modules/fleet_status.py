@@ -42,12 +42,12 @@ options:
     default: []
   watch_seconds:
     description:
-      - Observe again after so many seconds, and so on, until O(until) or O(timeout). V(0) observes once.
+      - Observe again after so many seconds, and so on, until O(watch_until) or O(timeout). V(0) observes once.
       - A terminal shows the newest status in place of the one before. Elsewhere a cluster has a line only when its verdict, or what comes next, has changed.
         O(output) and O(fail_when) are left out then.
     type: int
     default: 0
-  until:
+  watch_until:
     description:
       - What is watched for. V(healthy) until no cluster is unhealthy, V(settled) until none is unhealthy, blocked or outdated. Without it O(timeout) alone ends
         the watch, well.
@@ -55,7 +55,7 @@ options:
     choices: ["", healthy, settled]
     default: ""
   timeout:
-    description: After so many seconds a watch ends; it fails where O(until) did not come.
+    description: After so many seconds a watch ends; it fails where O(watch_until) did not come.
     type: int
     default: 3600
 extends_documentation_fragment:
@@ -87,7 +87,7 @@ EXAMPLES = r"""
 - name: Wait until the clusters are as their manifests say
   kubeadm.control_plane.fleet_status:
     watch_seconds: 10
-    until: settled
+    watch_until: settled
     timeout: 900
   run_once: true
 """
