@@ -163,15 +163,18 @@ def test_whoever_lists_all_namespaces_is_told_to_name_them(runner: dict[str, t.A
 
 
 def test_the_server_lists_the_roles_rules_and_no_others(runner: dict[str, t.Any]) -> None:
-    """Asked itself, the API server knows of nothing that the Role doesn't say but what everybody may."""
+    """Asked itself, the API server knows of nothing that the Role doesn't say but what everybody may.
+
+    In a namespace of its own: other tests install a provider's kinds in the one that they share, and `install` keeps what it made.
+    """
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectRulesReview",
-        "spec": {"namespace": "default"},
+        "spec": {"namespace": "b"},
     }
     api = requests.KubernetesApi(runner)
     found = api.send("create", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review).document["status"]
-    given = roles.runner_role("default", definitions.KINDS)["rules"]
+    given = roles.runner_role("b", definitions.KINDS)["rules"]
     everybodys = [
         {
             "verbs": ["create"],
