@@ -90,8 +90,8 @@ def test_a_broken_cluster_stops_no_other(fleet: FleetWorkspace, server: ApiServe
     assert "SUMMARY of reconcile: 4 clusters: 2 failed, 2 with nothing to do" in run.text
     told = [line.split()[:2] for line in run.output.partition("SUMMARY")[2].splitlines()[1:3]]
     assert told == [["failed", name_of(1)], ["failed", name_of(2)]]
-    # A glance is enough, and gives the warning.
-    assert one_by_one(run) == names(1, 2) and "files[0].content: the comment" in run.text
+    # The warning is given whether a glance was enough or not.
+    assert "files[0].content: the comment" in run.text
     assert "is locked by another run" in run.text and run.output.index("SUMMARY") < run.output.index("PLAY RECAP")
 
 

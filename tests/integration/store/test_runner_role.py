@@ -12,6 +12,7 @@ import pytest
 from actions import run_action
 from api_server import ApiServer
 from management import control_plane, kubeconfig_of, smallest_spec
+from management_workspace import KINDS, define
 from store_objects import MACHINE, SECRET, secret
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
@@ -27,6 +28,8 @@ WISH = installation.Wish(definitions.KINDS, ["default", "b"], [{"kind": "User", 
 @pytest.fixture(scope="module")
 def runner(server: ApiServer) -> dict[str, t.Any]:
     """The connection options of a user who has the Role in the namespaces default and b."""
+    # Whichever test comes first defines them on the server that all share, and `install` keeps what it knows as its own.
+    define(server)
     admin = requests.KubernetesApi({"kubeconfig": server.kubeconfig})
     installation.carry_out(admin, installation.plan(admin, WISH), lambda line: None)
     return {"kubeconfig": kubeconfig_of(server, "runner")}
@@ -163,18 +166,15 @@ def test_whoever_lists_all_namespaces_is_told_to_name_them(runner: dict[str, t.A
 
 
 def test_the_server_lists_the_roles_rules_and_no_others(runner: dict[str, t.Any]) -> None:
-    """Asked itself, the API server knows of nothing that the Role doesn't say but what everybody may.
-
-    In a namespace of its own: other tests install a provider's kinds in the one that they share, and `install` keeps what it made.
-    """
+    """Asked itself, the API server knows of nothing that the Role doesn't say but what everybody may."""
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectRulesReview",
-        "spec": {"namespace": "b"},
+        "spec": {"namespace": "default"},
     }
     api = requests.KubernetesApi(runner)
     found = api.send("create", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review).document["status"]
-    given = roles.runner_role("b", definitions.KINDS)["rules"]
+    given = roles.runner_role("default", KINDS)["rules"]
     everybodys = [
         {
             "verbs": ["create"],
