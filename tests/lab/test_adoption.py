@@ -79,6 +79,8 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     made = Lab(tmp_path_factory.mktemp("adoption"), 3 if full else 1)
     try:
         made.hand.make({"apiServer": {"extraArgs": {"audit-log-maxage": "7"}}})
+        # A plan waits for a Node whose kubelet has just begun.
+        made.hand.kubectl("wait --for=condition=Ready node --all --timeout=180s")
         yield made
     finally:
         made.hand.remove()
