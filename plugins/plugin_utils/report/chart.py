@@ -102,7 +102,9 @@ class _Picture:
         parts = [f"{count(len(run.steps), 'step')} in {duration(run.last - run.began)}"]
         votes = run.votes()
         if votes:
-            parts.append("etcd's voters: " + ", ".join(f"{voters} from {clock(time)}" for time, voters, _ in votes))
+            parts.append(
+                "etcd's voters: " + ", ".join(f"{voters} from {clock(time)}" for time, voters, _quorum in votes)
+            )
         gaps = run.endpoint_gaps()
         parts.append(f"{count(len(gaps), 'gap')} of the endpoint" if gaps else "no gap of the endpoint was seen")
         return "; ".join(parts) + ". The lists beside it say the same."

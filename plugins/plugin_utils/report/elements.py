@@ -9,7 +9,7 @@ Text is never put together with markup: the standard library's serializer escape
 from __future__ import annotations
 
 import typing as t
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 
 from ...module_utils.common.legible import visible
 from ...module_utils.common.values import format_time
