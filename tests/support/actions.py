@@ -40,7 +40,12 @@ def make_action(action_name: str, /, check: bool = False, vault_password: str = 
     task.action = f"kubeadm.control_plane.{action_name}"
     task.args = arguments
     task.check_mode = check
-    return importlib.import_module(f"{PACKAGE}.{action_name}").ActionModule(
+    return with_local_connection(importlib.import_module(f"{PACKAGE}.{action_name}").ActionModule, task, loader)
+
+
+def with_local_connection(plugin: Any, task: Task, loader: DataLoader) -> Any:
+    """An action plugin of this class for a task, with a connection to this host."""
+    return plugin(
         task=task,
         connection=connection_loader.get("local", PlayContext()),
         play_context=PlayContext(),

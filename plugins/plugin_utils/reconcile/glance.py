@@ -98,6 +98,7 @@ class Glance(ForeseeingAction):
         self.check_mode = True
         self.display = Silent()  # type: ignore[assignment]
         self._hostvars = hostvars
+        self.warnings: list[str] = []
         self._noted = []
         self._fences = {}
         self._views = contextlib.ExitStack()
@@ -119,7 +120,7 @@ class Glance(ForeseeingAction):
         Raises:
             Exception: whatever keeps the cluster from being observed; the full way reports it.
         """
-        self.warnings: list[str] = []
+        self.warnings = []
         try:
             arguments = self.enter(host, ENTRY_POINTS[playbook], SPEC)
         except ControlPlaneFailure:
@@ -196,8 +197,13 @@ class Glance(ForeseeingAction):
             or locks.mark(*of_cluster) is not None
         )
 
-    def _wanted(self, arguments: dict[str, t.Any], store: Store) -> t.Optional[ClusterObjects]:
-        """Return the cluster's objects, None where the manifest differs."""
+    def wanted(self, arguments: dict[str, t.Any], store: Store) -> t.Optional[ClusterObjects]:
+        """Return the cluster's objects, None where the manifest differs.
+
+        Args:
+            arguments: what ``enter`` returned.
+            store: of ``open_store``. The manifest is applied to it; what that warns of goes to ``warnings``.
+        """
         changes: t.Optional[list[str]]
         if arguments["manifests"]:
             manifest = read_manifest(arguments)
@@ -246,7 +252,7 @@ class Glance(ForeseeingAction):
 
     def _reconcile(self, arguments: dict[str, t.Any]) -> str:
         store = self.open_store(arguments)
-        objects = self._wanted(arguments, store)
+        objects = self.wanted(arguments, store)
         seen = self._seen(arguments, objects, plan_and_reconcile.policy(arguments, approved=False)) if objects else None
         if seen is None or node_sync.differing(seen.objects, seen.snapshot) or join_tokens.used(seen.objects):
             return ""
@@ -257,7 +263,7 @@ class Glance(ForeseeingAction):
         return _line(seen)
 
     def _plan(self, arguments: dict[str, t.Any]) -> str:
-        objects = self._wanted(arguments, self.open_store(arguments))
+        objects = self.wanted(arguments, self.open_store(arguments))
         seen = self._seen(arguments, objects, plan_and_reconcile.policy(arguments, approved=False)) if objects else None
         return _line(seen) if seen and not node_sync.evictions(seen.objects, seen.snapshot) else ""
 
