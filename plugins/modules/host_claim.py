@@ -271,7 +271,7 @@ def present(module: NodeModule) -> None:
     module.exit_json(
         changed=changed,
         claim=made.document(),
-        address=host_facts.own_address(params["address"], params["endpoint"]),
+        address=host_facts.own_address(params["address"], params["endpoint"])[0],
         hostname=claim.hostname(),
     )
 

@@ -289,7 +289,7 @@ def question(
         "cluster": objects.name,
         "namespace": objects.namespace,
         "kubernetes_version": version,
-        "endpoint": str((objects.endpoint() or {}).get("host") or ""),
+        "endpoint": str((objects.wanted_endpoint() or {}).get("host") or ""),
         "ignore_checks": (spec.get("kubeadm") or {}).get("ignorePreflightErrors") or [],
         "images": {**image_facts(configuration, kind), "externalEtcd": external},
         "ports": [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external else [2379, 2380])],

@@ -84,11 +84,10 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     if wanted.now is not None and abs(time.time() - wanted.now) > settings.CLOCK_SKEW_SECONDS:
         text = f"the clock is {time.time() - wanted.now:+.0f} s off the controller's, more than {settings.CLOCK_SKEW_SECONDS:.0f} s"
         found.append(Missing("ClockSkew", text, "Synchronise both clocks (chrony, systemd-timesyncd)."))
-    if not host_facts.own_address(wanted.address, wanted.towards):
-        text = f"{wanted.address} is not an address of this host" if wanted.address else "the host has no route outside"
-        found.append(
-            Missing("Address", text, "Configure the address, or correct the variable that addressVariable names.")
-        )
+    _address, problem = host_facts.own_address(wanted.address, wanted.towards)
+    if problem:
+        fix = "Configure the address, or name the host's own by the variable that addressVariable of the machine template names."
+        found.append(Missing("Address", problem, fix))
     if wanted.images is not None and not any(each.check == "KubeadmVersion" for each in found):
         found += _images(wanted.images, wanted.ignore, places)
     return [each for each in found if not _waived(each.check, wanted.ignore)]

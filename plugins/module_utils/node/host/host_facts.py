@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -197,28 +198,58 @@ def runtime_problem(places: HostPlaces, wanted: str = "") -> str:
     return "; ".join(reasons)
 
 
-def own_address(wanted: str = "", towards: str = "") -> str:
-    """Return this host's address for a cluster, "" if there is none.
+def own_address(wanted: str = "", towards: str = "") -> tuple[str, str]:
+    """Return this host's address for a cluster, and why without one.
+
+    One of the two is "". The address is the one that this host would talk to the endpoint from, or else the default route's. An endpoint's
+    address that is this host's own may be a virtual one, which another host will hold: it is taken only where its interface has no other
+    address of that family.
 
     Args:
         wanted: the address that the user chose; it must be this host's own.
-        towards: the endpoint's host; the address that this host would talk to it from is taken. Where the endpoint's
-            address is this host's own at the moment (a virtual address), the one of the default route is.
+        towards: the endpoint's host, a name or an address.
     """
     if wanted:
-        return wanted if _is_own(wanted) else ""
-    endpoints = set()
+        return (wanted, "") if _is_own(wanted) else ("", f"{wanted} is not an address of this host")
+    endpoints: list[tuple[str, int]] = []
     with contextlib.suppress(OSError):
-        for family, _kind, _protocol, _name, address in socket.getaddrinfo(towards, 6443, type=socket.SOCK_DGRAM):
-            endpoints.add(str(address[0]))
-            source = _source(str(address[0]), family)
-            if source and source not in endpoints:
-                return source
-    for probe, probe_family in _PROBES:
-        source = _source(probe, probe_family)
-        if source and source not in endpoints:
-            return source
-    return ""
+        endpoints = [
+            (str(found[4][0]), found[0]) for found in socket.getaddrinfo(towards, 6443, type=socket.SOCK_DGRAM)
+        ]
+    families = {family for _address, family in endpoints}
+    sources = [_source(*each) for each in [*endpoints, *(probe for probe in _PROBES if probe[1] in families)]]
+    theirs = {address for address, _family in endpoints}
+    for source in sources:
+        if source and source not in theirs:
+            return source, ""
+    for source in filter(None, sources):
+        others = _beside(source)
+        if not others:
+            return source, ""
+        return (
+            "",
+            f"the endpoint's address {source} is on this host, beside {', '.join(others)}: which is its own is not known",
+        )
+    source = next(filter(None, (_source(*each) for each in _PROBES)), "")
+    return source, "" if source else "the host has no route outside"
+
+
+def _beside(address: str) -> list[str]:
+    """Return the other lasting addresses of an interface, by one of them.
+
+    Of the same family. Where they can't be listed, words that say so.
+    """
+    family = "inet6" if ":" in address else "inet"
+    try:
+        links = json.loads(timed_command.run(["ip", "-json", "address", "show"]).stdout)
+        for link in links:
+            found = [each for each in link.get("addr_info", ()) if each.get("family") == family]
+            if any(each.get("local") == address for each in found):
+                lasting = [each for each in found if each.get("scope") == "global" and not each.get("temporary")]
+                return [str(each["local"]) for each in lasting if each["local"] != address]
+    except (NodeError, ValueError, TypeError, AttributeError, KeyError):
+        pass
+    return ["others that ip -json address doesn't list"]
 
 
 def _source(target: str, family: int) -> str:

@@ -18,7 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.pla
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers import pool_preflight
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers import inventory_pool, pool_preflight
 
 Object = dict[str, t.Any]
 LACKS = {"check": "ImagePull", "message": "images are not there", "fix": "Load them."}
@@ -176,6 +176,14 @@ def test_an_address_is_asked_for_where_the_template_names_a_variable(tmp_path: P
     found = pool.look(healthy(2, replicas=3), tmp_path)
     assert lacking(found) == {"cp1": ["Address"], "cp2": []}
     assert [(host, call["address"]) for host, call in pool.asked] == [("cp2", "10.0.0.2")]
+
+
+def test_the_endpoint_is_the_one_that_the_cluster_will_have(tmp_path: Path) -> None:
+    """A host may be refused for it when it is claimed: that is asked beforehand, when nothing has recorded it yet."""
+    objects = objects_of(cluster(1).bare(), tmp_path)
+    objects.cluster["spec"].pop("controlPlaneEndpoint", None)
+    objects.infrastructure_cluster = {"spec": {"controlPlaneEndpoint": {"host": "10.0.0.1"}}}
+    assert inventory_pool.question(objects, {}, "v1.20.2", {}, "init")["endpoint"] == "10.0.0.1"
 
 
 @pytest.mark.parametrize("builder", [healthy(3), healthy(3, replicas=1), healthy(3).unreachable()])

@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The address that a host has in a cluster: real interfaces in a network namespace of the test's own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import host_facts
+
+ASK = """
+import json, sys
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import host_facts
+print(json.dumps(host_facts.own_address(*sys.argv[1:])))
+"""
+ONE = "ip address add 198.51.100.5/24 dev eth0; ip route add default via 198.51.100.1"
+# The API server's address of another network, and the way out by the first.
+TWO = f"{ONE}; ip address add 203.0.113.5/24 dev eth1"
+VIRTUAL = f"{ONE}; ip address add 198.51.100.100/32 dev eth0"
+SIX = "ip address add 2001:db8:5::5/64 dev eth0 nodad; ip route add default via 2001:db8:5::1 dev eth0"
+BOTH = f"{ONE}; {SIX}"
+# A host's own names, and one that stands for three hosts.
+NAMES = "198.51.100.5 own.example\n198.51.100.5 all.example\n198.51.100.6 all.example\n198.51.100.7 all.example\n2001:db8:5::5 six.example\n"
+
+
+@pytest.fixture(scope="module")
+def network() -> list[str]:
+    """The words that run a program in a network of its own."""
+    words = ["unshare", "--net", "--mount"]
+    if subprocess.run(
+        [*words, "ip", "link", "add", "eth0", "type", "veth"], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("a network of its own needs root")
+    return words
+
+
+def asked(network: list[str], folder: Path, commands: str, wanted: str, towards: str) -> tuple[str, str]:
+    (folder / "hosts").write_text(NAMES)
+    made = (
+        f"mount --bind {folder}/hosts /etc/hosts; ip link set lo up; ip link add eth0 type veth peer eth1; "
+        f'ip link set eth0 up; ip link set eth1 up; {commands}; exec "$@"'
+    )
+    words = [*network, "sh", "-ec", made, "sh", sys.executable, "-c", ASK, wanted, towards]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    address, problem = json.loads(done.stdout)
+    return address, problem
+
+
+@pytest.mark.parametrize(
+    ("commands", "towards", "address"),
+    [
+        (ONE, "", "198.51.100.5"),
+        (ONE, "233.252.0.9", "198.51.100.5"),
+        (TWO, "203.0.113.9", "203.0.113.5"),
+        # The endpoint is the host's own address, its only one on that interface.
+        (ONE, "198.51.100.5", "198.51.100.5"),
+        (ONE, "own.example", "198.51.100.5"),
+        (ONE, "all.example", "198.51.100.5"),
+        ("ip address add 198.51.100.5/24 dev eth0", "198.51.100.5", "198.51.100.5"),
+        # An IPv6 address beside it is of no use to a cluster whose endpoint has an IPv4 one.
+        (BOTH, "198.51.100.5", "198.51.100.5"),
+        (BOTH, "2001:db8:5::5", "2001:db8:5::5"),
+        (SIX, "six.example", "2001:db8:5::5"),
+        (SIX, "198.51.100.9", "2001:db8:5::5"),
+        # A virtual address that is here at the moment is not to be advertised.
+        (VIRTUAL, "198.51.100.100", "198.51.100.5"),
+        # Of two networks the one of the way out, as without an endpoint.
+        (TWO, "203.0.113.5", "198.51.100.5"),
+    ],
+)
+def test_the_address_is_the_one_towards_the_endpoint(
+    network: list[str], tmp_path: Path, commands: str, towards: str, address: str
+) -> None:
+    assert asked(network, tmp_path, commands, "", towards) == (address, "")
+
+
+@pytest.mark.parametrize(
+    ("commands", "towards", "problem"),
+    [
+        # Which is the virtual one?
+        (
+            f"{ONE}; ip address add 198.51.100.100/24 dev eth0",
+            "198.51.100.5",
+            "beside 198.51.100.100: which is its own",
+        ),
+        (
+            "ip address add 198.51.100.5/24 dev eth0; ip address add 198.51.100.9/32 dev eth0",
+            "198.51.100.9",
+            "beside 198.51.100.5",
+        ),
+        (f"{SIX}; ip address add 2001:db8:5::9/64 dev eth0 nodad", "2001:db8:5::9", "beside 2001:db8:5::5"),
+        (f"{ONE}; PATH=", "198.51.100.5", "doesn't list"),
+        ("ip address add 198.51.100.5/24 dev eth0", "", "no route outside"),
+    ],
+)
+def test_what_can_not_be_told_is_asked_for(
+    network: list[str], tmp_path: Path, commands: str, towards: str, problem: str
+) -> None:
+    address, said = asked(network, tmp_path, commands, "", towards)
+    assert address == "" and problem in said
+
+
+def test_an_address_that_was_chosen_is_the_hosts_own() -> None:
+    assert host_facts.own_address("127.0.0.1") == ("127.0.0.1", "")
+    assert host_facts.own_address("192.0.2.77") == ("", "192.0.2.77 is not an address of this host")
