@@ -166,7 +166,7 @@ def absent(module: NodeModule, client: ApiClient) -> dict[str, object]:
     """Delete the token."""
     token_id = module.params["token_id"]
     if not bootstrap_token.TOKEN_ID_PATTERN.fullmatch(token_id):
-        raise NodeError("token_id is not the first part of a bootstrap token: six of a-z and 0-9.")
+        raise NodeError("token_id is not the first part of a bootstrap token.", "Give six of a-z and 0-9.")
     if module.check_mode:
         return {"changed": bootstrap_token.exists(client, token_id), "token_id": token_id}
     return {"changed": bootstrap_token.delete(client, token_id), "token_id": token_id}

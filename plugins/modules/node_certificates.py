@@ -308,7 +308,7 @@ def run(params: t.Mapping[str, t.Any], *, check: bool) -> dict[str, t.Any]:
     reads = {str(name): [str(path) for path in paths] for name, paths in params["reads"].items()}
     wrong = sorted(set(reads) - {*COMPONENTS, KUBELET})
     if wrong:
-        raise NodeError(f"reads: {wrong[0]!r} is no component of a node.", "Nothing was changed.")
+        raise NodeError(f"reads: {wrong[0]!r} is no component of a node.", "Nothing was changed. Correct it.")
     for each in wanted:
         certificate_changes.check_path(each.path)
     if check:

@@ -203,9 +203,9 @@ def request_of(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         try:
             request[name] = json.loads(params[name] or "null")
         except ValueError as error:
-            raise NodeError(f"{name} is no JSON: {error}.") from error
+            raise NodeError(f"{name} is no JSON: {error}.", "Nothing was changed. Correct it.") from error
         if not isinstance(request[name], dict) or not request[name].get("apiVersion"):
-            raise NodeError(f"{name} must be a ClusterConfiguration.", "Nothing was changed.")
+            raise NodeError(f"{name} must be a ClusterConfiguration.", "Nothing was changed. Give one.")
     return {**request, "components": params["components"], "certificates": params["certificates"]}
 
 

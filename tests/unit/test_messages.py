@@ -19,9 +19,9 @@ PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 # What the code puts in.
 VARIES = "…"
 VERBS = (
-    "add|ask|bring|change|check|choose|continue|copy|correct|create|delete|drain|edit|export|free|give|grant|have|install|"
-    "leave|let|limit|look|make|mend|mount|move|name|pause|point|prepare|put|read|remove|rename|repeat|replace|report|"
-    "restore|resume|run|select|set|start|state|stop|take|try|turn|undo|update|use|wait|write"
+    "abort|add|ask|begin|bring|change|check|choose|continue|copy|correct|create|delete|drain|edit|export|free|give|grant|have|install|"
+    "leave|let|limit|look|make|mend|mount|move|name|pause|point|prepare|put|read|remove|rename|renew|repeat|replace|report|"
+    "reset|restart|restore|resume|retry|run|select|send|set|skip|start|state|stop|take|try|turn|undo|update|use|wait|write"
 )
 # A sentence or a part of one that begins with what to do; a command or a variable to give; a page that says it.
 WAY_OUT = re.compile(
@@ -30,7 +30,9 @@ WAY_OUT = re.compile(
 ENDS_OPEN = re.compile(rf"{VARIES}(?:\.? Nothing was \w+\.)?$")
 # Whose last argument is the remedy, and how many they take; a file's own errors of that name have one (the message).
 REMEDY_LAST = {"StoreError": 4, "add": 4, "unreadable": 4, "beyond": 4}
+# Whose first argument is the message, and those of which every argument is a part of it.
 MESSAGES = ("ControlPlaneFailure", "UnusableConnection")
+WHOLE = ("CommandFailure", "NodeError", "NspawnError")
 # Whose text doesn't show the way out: it has one in what is put in, or there is none. Only fewer may come.
 WITHOUT = {
     "action/cluster_restore.py": 1,
@@ -86,15 +88,16 @@ def _calls() -> Iterator[tuple[str, list[ast.expr], Message]]:
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             name = str(getattr(node.func, "attr", getattr(node.func, "id", "")))
-            if name in MESSAGES or name in REMEDY_LAST:
-                said = text_of(node.args[0 if name in MESSAGES else -1], constants)
+            if name in MESSAGES or name in WHOLE or name in REMEDY_LAST:
+                parts = node.args if name in WHOLE else node.args[0:1] if name in MESSAGES else node.args[-1:]
+                said = "; ".join(text_of(each, constants) for each in parts)
                 yield name, node.args, Message(file.relative_to(PLUGINS).as_posix(), node.lineno, said)
 
 
 def test_a_failure_says_what_to_do() -> None:
     """A text that ends with what the code puts in, often another error, is taken to have it there."""
-    told = [said for name, _arguments, said in calls() if name in MESSAGES]
-    assert len(told) > 150
+    told = [said for name, _arguments, said in calls() if name in MESSAGES or name in WHOLE]
+    assert len(told) > 380
     without = [each for each in told if not WAY_OUT.search(each.text) and not ENDS_OPEN.search(each.text)]
     assert dict(Counter(each.file for each in without)) == WITHOUT, without
 

@@ -60,7 +60,9 @@ def carry(directory: str, module: str, function: str, *arguments: str) -> str:
             if hasattr(loaded, "__path__"):
                 text = ""
             else:
-                raise guard.NodeError(f"the source of {name} can't be read: {error}.") from error
+                raise guard.NodeError(
+                    f"the source of {name} can't be read: {error}.", "Install the collection again."
+                ) from error
         parts = name.split(".")
         path = os.path.join(library, *parts, "__init__.py") if hasattr(loaded, "__path__") else ""
         path = path or os.path.join(library, *parts[:-1], f"{parts[-1]}.py")

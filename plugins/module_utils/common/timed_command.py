@@ -41,6 +41,10 @@ def run(
     except FileNotFoundError as error:
         raise NodeError(f"{words[0]} is not on this machine.", why) from error
     except subprocess.TimeoutExpired as error:
-        raise NodeError(f"{words[0]} did not end within {seconds:g} s.") from error
+        raise NodeError(
+            f"{words[0]} did not end within {seconds:g} s.", "Look at this host's load and disks; run again."
+        ) from error
     except OSError as error:
-        raise NodeError(f"{words[0]} can't be run: {error.strerror or error}.") from error
+        raise NodeError(
+            f"{words[0]} can't be run: {error.strerror or error}.", "Mend the program; run again."
+        ) from error

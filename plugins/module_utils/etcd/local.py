@@ -71,7 +71,7 @@ def etcd_data(manifest: str) -> str:
     """Return the data folder in etcd's static pod manifest. Raises NodeError."""
     found = _DATA_DIR.search(manifest)
     if found is None:
-        raise NodeError("etcd's static pod manifest names no --data-dir.", "Is this etcd one of kubeadm's?")
+        raise NodeError("etcd's static pod manifest names no --data-dir.", "Check that kubeadm made this etcd.")
     return found.group(3)
 
 
@@ -134,7 +134,10 @@ def membership(places: Places, timeout: float = 3.0) -> Membership:
     except (EtcdError, Unreachable):
         manifest = guard.read_text(places.manifest)
         if not manifest:
-            raise NodeError(f"{places.manifest} is not there: no etcd runs on this machine.") from None
+            raise NodeError(
+                f"{places.manifest} is not there: no etcd runs on this machine.",
+                "Name a control plane node with an etcd of kubeadm's.",
+            ) from None
         members = stored_members(manifest)
         found = _OWN_URLS.search(manifest)
         urls = set(found.group(1).split(",")) if found else set()

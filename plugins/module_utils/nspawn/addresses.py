@@ -57,7 +57,7 @@ def network_of(bridge: str, subnet: str, pod_subnet: str) -> Network:
     """
     if not bridge or len(bridge) > BRIDGE_NAME_LIMIT or "/" in bridge or " " in bridge:
         raise NspawnError(
-            f"bridge {bridge!r}: an interface name has 1 to {BRIDGE_NAME_LIMIT} characters, no '/' and no space."
+            f"bridge {bridge!r} is no interface name: give 1 to {BRIDGE_NAME_LIMIT} characters, no '/' and no space."
         )
     machines = _subnet("subnet", subnet)
     pods = _subnet("pod_subnet", pod_subnet)
@@ -79,7 +79,9 @@ def _subnet(option: str, text: str) -> ipaddress.IPv4Network:
     try:
         return ipaddress.IPv4Network(text)
     except ValueError as error:
-        raise NspawnError(f"{option} {text!r} is not an IPv4 network such as 10.222.0.0/24: {error}.") from error
+        raise NspawnError(
+            f"{option} {text!r} is not an IPv4 network: {error}. Give one such as 10.222.0.0/24."
+        ) from error
 
 
 def unreachable_networks(network: Network, texts: t.Iterable[str]) -> tuple[ipaddress.IPv4Network, ...]:
@@ -119,7 +121,7 @@ def allocate(network: Network, taken: t.Mapping[str, str], wanted: t.Optional[st
         address = ipaddress.IPv4Address(wanted)
         if address not in network.subnet or address in (network.subnet[0], network.subnet[1], network.subnet[-1]):
             raise NspawnError(
-                f"address {wanted} is not a usable address of {network.subnet} (the bridge itself is {network.gateway})."
+                f"address {wanted} is not a usable address of {network.subnet} (the bridge itself is {network.gateway}). Choose another one."
             )
         if wanted in taken:
             raise NspawnError(

@@ -56,8 +56,8 @@ class Layout:
         """
         if not MACHINE_NAME.match(name):
             raise NspawnError(
-                f"machine name {name!r}: it becomes a host name and a Node name, so it must be 1 to 63 lower case letters, "
-                "digits and '-', beginning and ending with a letter or a digit. Nothing was done."
+                f"machine name {name!r}: it becomes a host name and a Node name. Nothing was done. Give 1 to 63 lower case letters, "
+                "digits and '-', beginning and ending with a letter or a digit."
             )
         return MachineLayout(os.path.join(self.machines, name))
 
@@ -66,7 +66,7 @@ class Layout:
         for what, value in (("namespace", namespace), ("cluster", cluster)):
             if not MACHINE_NAME.match(value):
                 raise NspawnError(
-                    f"{what} {value!r} is not a DNS label; the endpoint's folder is named after it. Nothing was done."
+                    f"{what} {value!r} is not a DNS label; the endpoint's folder is named after it. Nothing was done. Choose another."
                 )
         # An underscore can't occur in either part, so that no two clusters share a folder.
         return EndpointLayout(os.path.join(self.endpoints, f"{namespace}_{cluster}"))

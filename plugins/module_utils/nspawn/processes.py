@@ -106,7 +106,7 @@ def wait_until(condition: t.Callable[[], bool], timeout: float, what: str) -> No
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:
-            raise NspawnError(f"{what} did not happen within {timeout:.0f} s.")
+            raise NspawnError(f"{what} did not happen within {timeout:.0f} s. Look at this host's load; run again.")
         time.sleep(POLL_SECONDS)
 
 

@@ -61,7 +61,9 @@ def run(
             f"the program {command[0]} is not installed on this host. Run the role's prepare step (or the module nspawn_host) first."
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise NspawnError(f"`{' '.join(command)}` did not end within {timeout:.0f} s.") from error
+        raise NspawnError(
+            f"`{' '.join(command)}` did not end within {timeout:.0f} s. Look at this host's load; run again."
+        ) from error
     if check and done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-2000:]
         raise NspawnError(f"`{' '.join(command)}` failed with exit code {done.returncode}: {said}")
@@ -116,10 +118,10 @@ class Progress:
                     timeout=timeout,
                 )
             except FileNotFoundError as error:
-                raise NspawnError(f"the program {command[0]} is not installed on this host.") from error
+                raise NspawnError(f"the program {command[0]} is not on this host. Install it.") from error
             except subprocess.TimeoutExpired as error:
                 raise NspawnError(
-                    f"`{' '.join(command)}` did not end within {timeout:.0f} s; its output is in {self.path}."
+                    f"`{' '.join(command)}` did not end within {timeout:.0f} s; read its output in {self.path}."
                 ) from error
             log.seek(start)
             if done.returncode != 0:

@@ -60,7 +60,7 @@ def read_access(kubeconfig: str = ADMIN_KUBECONFIG, kubectl: str = "kubectl") ->
     done = timed_command.run(words, why="Every kubeadm node needs it: install it.")
     if done.returncode != 0:
         reason = done.stderr.strip()[:400]
-        raise NodeError(f"{kubeconfig} can't be used: {reason}", "Is this machine a control plane node?")
+        raise NodeError(f"{kubeconfig} can't be used: {reason}", "Name a control plane node of kubeadm's.")
     try:
         document = json.loads(done.stdout)
         cluster = document["clusters"][0]["cluster"]
@@ -76,12 +76,12 @@ def read_access(kubeconfig: str = ADMIN_KUBECONFIG, kubectl: str = "kubectl") ->
         else:
             raise NodeError(
                 f"{kubeconfig}: the user has neither a client certificate nor a token.",
-                "Credential plugins are not supported; kubeadm's own admin.conf holds a client certificate.",
+                "Use kubeadm's own admin.conf, which holds a client certificate: credential plugins are not supported.",
             )
         authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
         return ApiAccess(cluster["server"], client_context(ca_pem=authority, certificate_and_key_pem=pair), headers)
     except (KeyError, IndexError, TypeError, ValueError, binascii.Error, ssl.SSLError, OSError) as error:
-        raise NodeError(f"{kubeconfig} can't be used: {type(error).__name__} ({error}).") from error
+        raise NodeError(f"{kubeconfig} can't be used: {type(error).__name__} ({error}).", "Correct it.") from error
 
 
 def own_server(manifests: str = MANIFESTS_DIRECTORY) -> t.Optional[str]:

@@ -75,10 +75,10 @@ def check_path(path: str) -> str:
     """
     if not _PATH.fullmatch(path) or ".." in path.split("/"):
         raise NodeError(
-            f"{path!r} is not the path of an object of the API.", "It has the form /api/v1/namespaces/NAME/..."
+            f"{path!r} is not the path of an object of the API.", "Give one such as /api/v1/namespaces/NAME/..."
         )
     if "secrets" in path.split("/"):
-        raise NodeError(f"{path}: Secrets are neither read nor written here.")
+        raise NodeError(f"{path}: Secrets are neither read nor written here.", "Name another object.")
     return path
 
 
@@ -138,7 +138,8 @@ def write(client: ApiClient, writes: t.Sequence[Write]) -> Written:
         check_path(each.path)
         if each.method != CREATE and not each.resource_version:
             raise NodeError(
-                f"{each.path}: a patch without the resourceVersion that it was made from is no compare-and-swap."
+                f"{each.path}: a patch needs the resourceVersion that it was made from.",
+                "Read the object, and give it.",
             )
     for count, each in enumerate(writes):
         try:

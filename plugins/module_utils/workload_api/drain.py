@@ -95,7 +95,7 @@ class Drain:
         now: t.Callable[[], float] = time.time,
     ) -> None:
         if not _NODE_NAME.fullmatch(name):
-            raise NodeError(f"{name!r} is no Node's name: lower-case letters, digits, '-' and '.'.")
+            raise NodeError(f"{name!r} is no Node's name.", "Give lower-case letters, digits, '-' and '.'.")
         self._name = name
         self._api = api
         self._unit = unit
@@ -230,7 +230,9 @@ class Drain:
         try:
             return min(recorded, read_moment(started_at).timestamp())
         except ValueError as error:
-            raise NodeError(f"the start {started_at!r} is no time of the form 2026-07-03T14:15:02Z.") from error
+            raise NodeError(
+                f"the start {started_at!r} is no time.", "Give one such as 2026-07-03T14:15:02Z."
+            ) from error
 
     def _late(self, since: float, bound: int, started_at: str = "") -> bool:
         return bound > 0 and self._now() - self._begun(since, started_at) >= bound

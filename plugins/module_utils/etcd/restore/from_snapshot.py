@@ -62,7 +62,7 @@ def member_identity(manifest: str) -> tuple[str, str]:
     for flag in ("--name", "--initial-advertise-peer-urls"):
         value = re.search(rf"\s[\"']?{flag}=([^\s\"']+)", manifest)
         if value is None:
-            raise NodeError(f"etcd's static pod manifest has no {flag}.", "Is this etcd one of kubeadm's?")
+            raise NodeError(f"etcd's static pod manifest has no {flag}.", "Check that kubeadm made this etcd.")
         found.append(value.group(1))
     return found[0], found[1]
 
@@ -99,7 +99,10 @@ class Restore(Recovery):
         kept = self._manifests(record)
         take_manifests_away(self.places.manifests, kept)
         if not os.path.exists(os.path.join(kept, "etcd.yaml")):
-            raise NodeError(f"{self.places.manifest} is not there, and no copy of it was kept.")
+            raise NodeError(
+                f"{self.places.manifest} is not there, and no copy of it was kept.",
+                "Put etcd's manifest of this machine back; run again.",
+            )
         record["dataDir"] = etcd_data(guard.read_text(os.path.join(kept, "etcd.yaml")))
         self.wait_for("the control plane to stop", lambda: self.stopped(kept, record["dataDir"]), self.bounds.stop)
 
@@ -161,7 +164,9 @@ class Restore(Recovery):
                 os.rename(data, before)
             os.rename(restored, data)
         elif not os.path.isdir(data):
-            raise NodeError(f"what was restored is not in {self._work(record)}, nor in {data}.")
+            raise NodeError(
+                f"what was restored is not in {self._work(record)}, nor in {data}.", "Look who moved it; restore again."
+            )
         record["dataBefore"] = before if os.path.isdir(before) else ""
         os.sync()
 

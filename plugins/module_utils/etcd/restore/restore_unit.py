@@ -164,7 +164,7 @@ class Unit(RecordedUnit):
             raise RestoreError(
                 "NoEtcd",
                 f"{places.manifest} is missing or starts etcd with --force-new-cluster: no etcd of kubeadm's runs on this machine.",
-                "Nothing was changed.",
+                "Nothing was changed. Choose a machine with an etcd of kubeadm's, or put its manifest back.",
             )
         data = etcd_data(manifest)
         path = wanted.snapshot or os.path.join(data, "member", "snap", "db")

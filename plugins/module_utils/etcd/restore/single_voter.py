@@ -132,7 +132,10 @@ class Recovery:
             with open(self.places.manifest, "rb") as file:
                 guard.write_atomically(kept, file.read(), 0o600)
         if not os.path.exists(kept):
-            raise NodeError(f"{self.places.manifest} is not there, or has {FLAG} already, and no copy of it was kept.")
+            raise NodeError(
+                f"{self.places.manifest} is not there, or has {FLAG} already, and no copy of it was kept.",
+                "Put etcd's manifest of this machine back; run again.",
+            )
         self._take_away()
         database = os.path.join(etcd_data(guard.read_text(kept)), "member", "snap", "db")
         self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop)
@@ -202,7 +205,8 @@ class Recovery:
         own = from_hex(record["ownID"])
         if status.member_id != own or (record["clusterID"] and to_hex(status.cluster_id) != record["clusterID"]):
             raise NodeError(
-                f"etcd answers as member {to_hex(status.member_id)} of cluster {to_hex(status.cluster_id)}."
+                f"etcd answers as member {to_hex(status.member_id)} of cluster {to_hex(status.cluster_id)}.",
+                "Look which etcd was started here, and put back this machine's; run again.",
             )
         self._last = f"members: {', '.join(member.hex_id for member in listed.members)}"
         return [member.id for member in listed.members] == [own] and status.leader == own
@@ -243,7 +247,9 @@ class Recovery:
             waited = time.monotonic() - begun
             if waited >= seconds:
                 said = f" ({self._last})" if self._last else ""
-                raise NodeError(f"waited {waited:.0f} s in vain for {what}{said}.")
+                raise NodeError(
+                    f"waited {waited:.0f} s in vain for {what}{said}.", "Look at crictl logs of etcd; run again."
+                )
             if not restarted and waited >= self.bounds.kubelet:
                 restarted = True
                 if self.places.kubelet:

@@ -92,7 +92,7 @@ class Unit(RecordedUnit):
                 if begun != member_id:
                     raise NodeError(
                         f"A recovery without member {begun} is under way on this machine ({report.state}).",
-                        f"Nothing was begun for member {member_id}.",
+                        f"Nothing was begun for member {member_id}. Run again with the member that was named first.",
                     )
                 if report.state != INTERRUPTED:
                     return report, False
@@ -172,12 +172,12 @@ def _require_two(seen: Membership, member_id: int) -> None:
         own = to_hex(seen.own) if seen.own else "none of them"
         raise NodeError(
             f"etcd here is member {own} and lists {what or 'nobody'}: not itself and the voter {to_hex(member_id)} alone.",
-            "Nothing was changed: only the loss of the second of two voters is recovered from in this way.",
+            "Nothing was changed: only the loss of the second of two voters is recovered from in this way. Use the playbook restore for others.",
         )
     if seen.leader:
         raise NodeError(
             f"etcd has a leader ({to_hex(seen.leader)}): it has its quorum, and nothing has to be recovered.",
-            "Nothing was changed. A member is removed with the module etcd_member.",
+            "Nothing was changed. Remove a member with the module etcd_member.",
         )
 
 

@@ -45,7 +45,7 @@ def stored_members(path: str) -> tuple[Member, ...]:
             entries = list(Database(file.fileno()).bucket(b"members"))
         members = [_member(key, value) for key, value in entries]
     except (OSError, struct.error, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise NodeError(f"etcd's database {path} can't be read: {error}.") from error
+        raise NodeError(f"etcd's database {path} can't be read: {error}.", "Look at this machine's disk.") from error
     return tuple(sorted(members, key=lambda member: member.id))
 
 

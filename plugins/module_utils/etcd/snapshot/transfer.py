@@ -29,7 +29,8 @@ def path_of(name: str, directory: str = DIRECTORY) -> str:
     """
     if not _NAME.fullmatch(name) or ".." in name:
         raise NodeError(
-            f"{name!r} is no name of a snapshot's file: letters, digits, '.', '_' and '-', ending with .db."
+            f"{name!r} is no name of a snapshot's file.",
+            "Give one of letters, digits, '.', '_' and '-' that ends with .db.",
         )
     return os.path.join(directory, name)
 
@@ -50,9 +51,9 @@ def read_piece(name: str, offset: int, key: str, directory: str = DIRECTORY) -> 
             piece = file.read(PIECE_BYTES)
         return {"content": pack(piece, key), "bytes": size, "next": offset + len(piece)}
     except OSError as error:
-        raise NodeError(f"{path} can't be read: {error.strerror or error}.") from error
+        raise NodeError(f"{path} can't be read: {error.strerror or error}.", "Look at this machine's disk.") from error
     except SealError as error:
-        raise NodeError(f"{error}.") from error
+        raise NodeError(f"{error}.", "Send it again.") from error
 
 
 def write_piece(name: str, offset: int, content: str, key: str, sha256: str, directory: str = DIRECTORY) -> bool:
@@ -69,7 +70,7 @@ def write_piece(name: str, offset: int, content: str, key: str, sha256: str, dir
     try:
         piece = unpack(content, key)
     except (SealError, zlib.error) as error:
-        raise NodeError(f"{error}.", "Nothing was written.") from error
+        raise NodeError(f"{error}.", "Nothing was written. Send it again.") from error
     with exclusive(directory):
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_TRUNC if offset == 0 else 0)
         with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:

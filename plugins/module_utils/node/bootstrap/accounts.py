@@ -37,14 +37,14 @@ def put_file(entry: t.Mapping[str, t.Any]) -> bool:
     """
     path = str(entry.get("path", ""))
     if not path.startswith("/") or path.endswith("/") or ".." in path.split("/"):
-        raise NodeError(f"files: {path!r} is not the absolute path of a file.")
+        raise NodeError(f"files: {path!r} is not the absolute path of a file.", "Correct it in the manifest.")
     _refuse_links_of_users(path)
     uid, gid = _owner(path, str(entry.get("owner") or "root:root"))
     try:
         mode = int(str(entry.get("permissions") or _DEFAULT_PERMISSIONS), 8)
         content = base64.b64decode(str(entry.get("content") or ""), validate=True)
     except (ValueError, binascii.Error) as error:
-        raise NodeError(f"files: {path}: permissions must be octal and content base64.") from error
+        raise NodeError(f"files: {path}: permissions must be octal and content base64.", "Correct them.") from error
     try:
         present = None
         status = None
@@ -63,7 +63,9 @@ def put_file(entry: t.Mapping[str, t.Any]) -> bool:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
         write_atomically(os.path.realpath(path), content, mode, uid, gid)
     except OSError as error:
-        raise NodeError(f"files: {path} can't be written: {error.strerror or error}.") from error
+        raise NodeError(
+            f"files: {path} can't be written: {error.strerror or error}.", "Mend that on this machine."
+        ) from error
     return True
 
 
@@ -92,7 +94,10 @@ def _owner(path: str, owner: str) -> tuple[int, int]:
         account = pwd.getpwnam(user)
         return account.pw_uid, grp.getgrnam(group).gr_gid if group else account.pw_gid
     except KeyError as error:
-        raise NodeError(f"files: {path}: the owner {owner!r} does not exist on this machine.") from error
+        raise NodeError(
+            f"files: {path}: the owner {owner!r} does not exist on this machine.",
+            "Add it under users, or name another.",
+        ) from error
 
 
 def put_user(entry: t.Mapping[str, t.Any]) -> bool:
@@ -148,7 +153,7 @@ def authorize(account: pwd.struct_passwd, keys: t.Sequence[str]) -> bool:
     except OSError as error:
         raise NodeError(
             f"users: {account.pw_name}: the keys can't be written to {where}: {error.strerror or error}.",
-            "It must be a folder, and authorized_keys in it a file; symbolic links are not followed there.",
+            "Make it a folder, and authorized_keys in it a file; symbolic links are not followed there.",
         ) from error
     finally:
         for descriptor in opened:

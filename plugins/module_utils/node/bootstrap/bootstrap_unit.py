@@ -178,7 +178,9 @@ class Bootstrap:
             NodeError: this machine carries another cluster or attempt, or kubeadm isn't the version that is wanted.
         """
         if not _STEP.fullmatch(step):
-            raise NodeError(f"step {step!r} can't name a unit: lower-case letters, digits, '-' and '.', at most 200.")
+            raise NodeError(
+                f"step {step!r} can't name a unit.", "Use at most 200 of lower-case letters, digits, '-' and '.'."
+            )
         config = _checked(data, self.places)
         if check:
             return self._start(step, data, config, check=True, limit=limit)
@@ -375,17 +377,18 @@ def _checked(data: t.Mapping[str, t.Any], places: Places) -> str:
     """
     for name in ("kind", "kubeadmVersion", "config"):
         if not isinstance(data.get(name), str) or not data[name]:
-            raise NodeError(f"data.{name} must be text.")
+            raise NodeError(f"data.{name} must be text.", "Correct it.")
     for name in _LISTS:
         if not isinstance(data.get(name) or [], list):
-            raise NodeError(f"data.{name} must be a list.")
+            raise NodeError(f"data.{name} must be a list.", "Correct it.")
     arguments = [str(word) for word in data.get("kubeadmArgs") or []]
     if data["kind"] not in ("init", "join") or arguments[:1] != [data["kind"]]:
-        raise NodeError("data.kind must be init or join, and data.kubeadmArgs must begin with it.")
+        raise NodeError("data.kind must be init or join, and data.kubeadmArgs must begin with it.", "Correct them.")
     path = arguments[arguments.index("--config") + 1] if "--config" in arguments[:-1] else ""
     if os.path.dirname(os.path.normpath(path)) != places.kubeadm_run:
         raise NodeError(
-            f"data.kubeadmArgs must name a file in {places.kubeadm_run} with --config: kubeadm reads it there."
+            f"data.kubeadmArgs must name a file in {places.kubeadm_run}: kubeadm reads it there.",
+            "Add it with --config.",
         )
     return path
 

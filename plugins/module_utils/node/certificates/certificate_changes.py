@@ -64,7 +64,7 @@ def check_path(path: str, roots: t.Sequence[str] = ROOTS) -> str:
     Raises NodeError.
     """
     if os.path.normpath(path) != path or not any(path.startswith(f"{root}/") for root in roots):
-        raise NodeError(f"{path!r} is no file below {' or '.join(roots)}.", "Nothing was changed.")
+        raise NodeError(f"{path!r} is no file below {' or '.join(roots)}.", "Nothing was changed. Give one.")
     return path
 
 
@@ -179,7 +179,9 @@ def _decoded(values: t.Sequence[str], path: str) -> str:
     try:
         return "".join(base64.b64decode(each, validate=True).decode() for each in values)
     except (ValueError, binascii.Error) as error:
-        raise NodeError(f"{path} holds certificate data that is no base64 of text.", "Nothing was changed.") from error
+        raise NodeError(
+            f"{path} holds certificate data that is no base64 of text.", "Nothing was changed. Correct it."
+        ) from error
 
 
 def _kubeconfig(text: str, path: str, change: Change) -> str:
@@ -205,7 +207,7 @@ def _manifest(text: str, path: str, wanted: t.Mapping[str, str]) -> str:
         if len(places) != 1:
             raise NodeError(
                 f"{path} does not have the flag --{name} exactly once.",
-                "It was not changed. Is it one of kubeadm's manifests?",
+                "It was not changed. Put kubeadm's manifest back.",
             )
         found = places[0]
         text = f"{text[: found.start()]}{found.group(1)}{found.group(2)}--{name}={value}{found.group(2)}{text[found.end() :]}"
@@ -219,11 +221,13 @@ def _read(path: str, missing: t.Optional[str] = None) -> str:
     except FileNotFoundError:
         if missing is not None:
             return missing
-        raise NodeError(f"{path} is not there.", "Is this machine a node of kubeadm's?") from None
+        raise NodeError(f"{path} is not there.", "Check that this machine is a node of kubeadm's.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise NodeError(f"{path} can't be read: {error}.") from error
+        raise NodeError(f"{path} can't be read: {error}.", "Mend the file.") from error
     if len(text) > _MOST_BYTES:
-        raise NodeError(f"{path} is larger than {_MOST_BYTES} bytes: it holds something else than certificates.")
+        raise NodeError(
+            f"{path} is larger than {_MOST_BYTES} bytes: it holds something else than certificates.", "Look what it is."
+        )
     return text
 
 

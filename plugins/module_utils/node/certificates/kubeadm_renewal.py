@@ -159,7 +159,7 @@ class NodeCertificates:
         """
         kubeconfig = os.path.join(self.places.kubernetes, KUBELET)
         if not os.path.exists(kubeconfig):
-            raise NodeError(f"{kubeconfig} is not there: no kubelet of a cluster runs on this machine.")
+            raise NodeError(f"{kubeconfig} is not there: no kubelet of a cluster runs on this machine.", "Name a Node.")
         authority = os.path.join(self.pki(), "ca.key")
         if not os.path.exists(authority):
             raise NodeError(
@@ -216,7 +216,7 @@ class NodeCertificates:
         server, authority = _SERVER.search(text), _AUTHORITY.search(text)
         if server is None or authority is None:
             raise NodeError(
-                f"{kubeconfig} names no server or no CA: this machine is no Node of a cluster of kubeadm's."
+                f"{kubeconfig} names no server or no CA: this machine is no Node of kubeadm's.", "Name a Node of one."
             )
         if check:
             return True
@@ -275,7 +275,7 @@ class NodeCertificates:
         raise NodeError(
             f"kubeadm issued no client certificate for system:node:{node_name} (exit status {done.returncode}): "
             f"{redact(done.stderr.strip())[-400:]}",
-            "The kubelet's certificate was left as it is.",
+            "The kubelet's certificate was left as it is. Mend that; run again.",
         )
 
     def _install(self, pair: bytes) -> None:

@@ -79,9 +79,9 @@ def accepts(server: str, certificate: str, key: str, servers: Servers) -> bool:
     """
     url = servers.url(server)
     if url is None:
-        raise NodeError(f"{server} has no static pod on this machine.", "Is it a control plane node of kubeadm's?")
+        raise NodeError(f"{server} has no static pod on this machine.", "Name a control plane node of kubeadm's.")
     if not shown(server, servers):
-        raise NodeError(f"{server} does not answer at {url}.", "Nothing can be said of what it accepts.")
+        raise NodeError(f"{server} does not answer at {url}.", "What it accepts is not known. Look at crictl ps -a.")
     context = client_context(ca_file=servers.bundle(server), certificate_and_key_pem=f"{certificate}\n{key}")
     path = "/version" if server == ETCD else "/api"
     try:
@@ -89,7 +89,10 @@ def accepts(server: str, certificate: str, key: str, servers: Servers) -> bool:
             answer = client.request("GET", path, None, {})
     except Unreachable as error:
         if isinstance(error.__cause__, ssl.SSLCertVerificationError):
-            raise NodeError(f"{server} shows a certificate that {servers.bundle(server)} does not trust.") from error
+            raise NodeError(
+                f"{server} shows a certificate that {servers.bundle(server)} does not trust.",
+                "Renew its certificate, or put the right CA there.",
+            ) from error
         # etcd ends the connection of somebody whose certificate it does not trust.
         return False
     return answer.status != 401

@@ -79,7 +79,7 @@ def volumes(directory: str = POD_VOLUMES) -> list[Object]:
     try:
         pods = sorted(os.listdir(directory))
     except OSError as error:
-        raise NodeError(f"{directory} can't be read: {error}.", "Is this a node with a kubelet?") from error
+        raise NodeError(f"{directory} can't be read: {error}.", "Name a node with a kubelet.") from error
     for uid in pods:
         for kind in _KINDS:
             folder = os.path.join(directory, uid, "volumes", kind)
@@ -265,7 +265,7 @@ class Accounts:
             if answer.status != 409:
                 self.client.checked(answer, own)
                 return
-        raise NodeError(f"another client keeps writing the service account {namespace}/{account}.")
+        raise NodeError(f"another client keeps writing the service account {namespace}/{account}.", "Stop it.")
 
     def _take_out(self, secret: Object) -> None:
         path = f"/api/v1/namespaces/{secret['namespace']}/secrets/{secret['name']}"

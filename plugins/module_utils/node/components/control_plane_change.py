@@ -343,7 +343,10 @@ class _Part:
         deadline = time.monotonic() + self.seconds
         while presented(host, port, self.make.certificates if name != "apiserver" else "") != wanted:
             if time.monotonic() > deadline:
-                raise NodeError(f"{self.component} at {host}:{port} does not present the certificate of {place}.")
+                raise NodeError(
+                    f"{self.component} at {host}:{port} does not present the certificate of {place}.",
+                    "Look at crictl ps -a and crictl logs there.",
+                )
             time.sleep(_POLL_SECONDS)
 
 

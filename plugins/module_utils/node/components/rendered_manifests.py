@@ -140,7 +140,7 @@ class Renderer:
             document = None
         if done.returncode != 0 or not isinstance(document, dict):
             raise NodeError(
-                f"{path} can't be read: {redact(done.stderr.strip())[:300]}", "Is it a manifest of kubeadm's?"
+                f"{path} can't be read: {redact(done.stderr.strip())[:300]}", "Put kubeadm's manifest back."
             )
         return document
 
@@ -182,7 +182,7 @@ class Renderer:
         port = re.search(r"--secure-port=(\d+)", text)
         if address is None:
             raise NodeError(
-                f"{path} is not there or names no --advertise-address.", "Is this a control plane node of kubeadm's?"
+                f"{path} is not there or names no --advertise-address.", "Name a control plane node of kubeadm's."
             )
         return address.group(1), int(port.group(1)) if port else 6443
 

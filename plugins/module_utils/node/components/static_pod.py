@@ -166,7 +166,7 @@ class StaticPod:
         if not os.path.exists(self.manifest) and not os.path.exists(parked):
             raise NodeError(
                 f"{self.manifest} is not there: {self.component} is no static pod of this machine.",
-                "Nothing was done. Is this a control plane node of kubeadm's?",
+                "Nothing was done. Name a control plane node of kubeadm's.",
             )
         record = self._read()
         begun = record.get("stage") in (_OUT, _IN) and record.get("once") == once

@@ -164,7 +164,9 @@ class Binaries:
                 os.fsync(copy.fileno())
             os.rename(partial, target)
         except OSError as error:
-            raise NodeError(f"{origin} could not be put to {target}: {error.strerror or error}.") from error
+            raise NodeError(
+                f"{origin} could not be put to {target}: {error.strerror or error}.", "Mend that."
+            ) from error
         finally:
             if os.path.exists(partial):
                 os.unlink(partial)

@@ -140,7 +140,7 @@ def _compare(run: Run, where: HostPlaces, *, keep: bool) -> None:
     if run.fencing is None or not run.cluster_id:
         return
     if not _CLUSTER_ID.fullmatch(run.cluster_id):
-        raise NodeError(f"{run.cluster_id[:80]!r} is no identity of a cluster.", "It is the uid of its Cluster object.")
+        raise NodeError(f"{run.cluster_id[:80]!r} is no identity of a cluster.", "Give the uid of its Cluster object.")
     folder = os.path.join(where.node.state, "clusters")
     if keep:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -301,7 +301,7 @@ def _refuse_other(wanted: Release, present: t.Optional[Claim], found: t.Sequence
         return
     raise NodeError(
         f"This host carries something else than what was claimed: {reason}.",
-        "Nothing on it was changed. Wiping it loses what it carries for ever; that needs consent.",
+        "Nothing on it was changed. Look at it: wiping it loses what it carries for ever, and needs your consent.",
     )
 
 

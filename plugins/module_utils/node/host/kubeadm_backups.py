@@ -44,7 +44,7 @@ def prune(kept: int = settings.KUBEADM_BACKUPS_KEPT, *, folder: str = FOLDER, ch
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise NodeError(f"{folder} can't be read: {error.strerror}.") from error
+        raise NodeError(f"{folder} can't be read: {error.strerror}.", "Mend the folder.") from error
     old = [
         path for entries in kinds.values() for _time, _moment, path in sorted(entries)[: max(0, len(entries) - kept)]
     ]

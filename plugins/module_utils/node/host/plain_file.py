@@ -41,7 +41,7 @@ def bring(wanted: Wanted, *, check: bool = False) -> tuple[bool, str]:
     except FileNotFoundError:
         found = None
     except OSError as error:
-        raise NodeError(f"{path} can't be examined: {error.strerror}.") from error
+        raise NodeError(f"{path} can't be examined: {error.strerror}.", "Mend the path.") from error
     if found is not None and not stat.S_ISREG(found.st_mode):
         raise NodeError(f"{path} is there, and is no file.", "Nothing was written. Look what it is.")
     if wanted.content is None:
@@ -61,7 +61,7 @@ def bring(wanted: Wanted, *, check: bool = False) -> tuple[bool, str]:
         try:
             write_atomically(path, wanted.content, wanted.mode, uid, gid)
         except OSError as error:
-            raise NodeError(f"{path} can't be written: {error.strerror}.") from error
+            raise NodeError(f"{path} can't be written: {error.strerror}.", "Mend its folder.") from error
     return True, digest
 
 
@@ -71,5 +71,6 @@ def _ids(wanted: Wanted) -> tuple[int, int]:
     except KeyError as error:
         who = f"{wanted.owner}:{wanted.group}"
         raise NodeError(
-            f"{wanted.path}: there is no {who} on this machine ({error}).", "Nothing was written."
+            f"{wanted.path}: there is no {who} on this machine ({error}).",
+            "Nothing was written. Name others, or add them.",
         ) from error

@@ -38,14 +38,14 @@ def servers_of(items: t.Iterable[t.Mapping[str, t.Any]]) -> list[Server]:
         name, address = str(item.get("name") or ""), str(item.get("address") or "")
         if not SERVER_NAME.match(name):
             raise NspawnError(
-                f"servers: {name!r} is not a server's name (1 to 63 letters, digits, '.', '_', '-'). Nothing was changed."
+                f"servers: {name!r} is not a server's name. Nothing was changed. Use 1 to 63 letters, digits, '.', '_', '-'."
             )
         if not re.match(r"^\d{1,3}(\.\d{1,3}){3}\Z", address):
             raise NspawnError(
-                f"servers: {name} has the address {address!r}, which is no IPv4 address. Nothing was changed."
+                f"servers: {name} has the address {address!r}, which is no IPv4 address. Nothing was changed. Correct it."
             )
         if name in found:
-            raise NspawnError(f"servers: {name} is there twice. Nothing was changed.")
+            raise NspawnError(f"servers: {name} is there twice. Nothing was changed. Name each once.")
         found[name] = Server(name, address, int(item.get("port") or 6443))
     return sorted(found.values())
 

@@ -207,7 +207,7 @@ def ensure(cache: Cache, request: Request, progress: Progress) -> tuple[dict[str
     record = cached(cache, request)
     if record is None:
         raise NspawnError(
-            f"image {request.name} was built and is not there: something else removes files from {cache.images}."
+            f"image {request.name} was built and is not there: something else removes files from {cache.images}. Stop it; run again."
         )
     progress.say(f"image {request.name} ready: {record['path']}")
     return record, True

@@ -218,6 +218,8 @@ class Apt:
         self._progress.run(["apt-get", *self._options, "download", package], cwd=target)
         archives = glob.glob(os.path.join(target, "*.deb"))
         if len(archives) != 1:
-            raise NspawnError(f"apt-get download {package} left {len(archives)} packages in {target}, expected one.")
+            raise NspawnError(
+                f"apt-get download {package} left {len(archives)} packages in {target}, not one. Try the command by hand."
+            )
         run(["dpkg-deb", "--extract", archives[0], target])
         return target

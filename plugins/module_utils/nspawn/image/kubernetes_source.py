@@ -62,7 +62,7 @@ def upstream_version(debian_version: str) -> str:
     match = re.match(r"\d+\.\d+\.\d+", upstream)
     if not match:
         raise NspawnError(
-            f"Debian's source package {PACKAGE} has version {debian_version}, which names no Kubernetes version."
+            f"Debian's source package {PACKAGE} is {debian_version}, which names no Kubernetes version. Choose another source."
         )
     return f"v{match.group(0)}"
 

@@ -333,7 +333,7 @@ def remove(layout: Layout, name: str, owner: t.Optional[tuple[str, str]] = None)
                 theirs = (record["cluster"]["namespace"], record["cluster"]["name"])
                 if owner is not None and owner != theirs:
                     raise NspawnError(
-                        f"machine {name} belongs to the cluster {'/'.join(theirs)}, not to {'/'.join(owner)}. It was not deleted."
+                        f"machine {name} belongs to the cluster {'/'.join(theirs)}, not to {'/'.join(owner)}. It was not deleted. Name its own."
                     )
                 _end(paths, record)
             for point in mounts_below(paths.path):

@@ -152,7 +152,7 @@ def change_kubelet(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> N
             raise CommandFailure(f"{error} The ConfigMap still says what is new: {second}") from second
         context.note(f"taken back: {said}")
         raise CommandFailure(
-            f"{error} Its ConfigMap is as before, too; Nodes that were changed before this one keep what is new."
+            f"{error} Its ConfigMap is as before, too; Nodes that were changed before this one keep what is new. Correct the change, or retry."
         ) from error
     if not context.workload(reads, components.kubelet_says(change, version))["says"]:
         # Beside it, another Node has failed and taken the ConfigMap back: this one may have read either.
@@ -185,8 +185,8 @@ def change_kube_proxy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -
     context.workload(components.PROXY_READS, components.proxy_settled)
     after = "Everything was put back as it was, and runs." if left is None else f"It was put back, and then: {left}."
     raise CommandFailure(
-        f"kube-proxy did not stay up with the changed configuration within {seconds} s: {progress}. {after} "
-        "Its pods tell why: kubectl -n kube-system logs -l k8s-app=kube-proxy --previous."
+        f"kube-proxy did not stay up with the changed configuration within {seconds} s ({progress}). {after} Then "
+        "look at its pods: kubectl -n kube-system logs -l k8s-app=kube-proxy --previous."
     )
 
 
@@ -237,7 +237,9 @@ def _work(context: TaskContext, request: t.Mapping[str, t.Any], seconds: int) ->
         if result["state"] != "Running":
             break
         if not waiting.again(f"{context.node.name}: {result['stage'] or 'begins'}", 0.2):
-            raise CommandFailure(f"Node {context.node.name}: the change has not ended within {seconds * _PARTS} s.")
+            raise CommandFailure(
+                f"Node {context.node.name}: the change has not ended within {seconds * _PARTS} s. Look at it, then retry."
+            )
     for line in result["changes"]:
         context.note(line)
     if result["state"] == "Succeeded":
@@ -284,7 +286,9 @@ def _kubelet_request(context: TaskContext, fields: t.Sequence[str], parameters: 
 def _configuration(context: TaskContext, patch: t.Mapping[str, t.Any]) -> Configuration:
     text = str(context.plan_facts.get("clusterConfiguration") or "")
     if not text:
-        raise CommandFailure("what kubeadm-config held when this began is not known; nothing was changed.")
+        raise CommandFailure(
+            "what kubeadm-config held when this began is not known; nothing was changed. Abort this Action and start it again."
+        )
     return read_configuration(text, patch, _version(context))
 
 

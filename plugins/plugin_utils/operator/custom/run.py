@@ -65,7 +65,7 @@ def _content(context: TaskContext, parameters: Parameters) -> bytes:
     found = context.secret(secret["name"])
     if found is None or secret["key"] not in found:
         raise CommandFailure(
-            f"the store has no Secret {secret['name']} with a key {secret['key']}; nothing was written."
+            f"the store has no Secret {secret['name']} with a key {secret['key']}; nothing was written. Add it, then retry."
         )
     return found[secret["key"]]
 

@@ -125,7 +125,9 @@ def renew_kubeconfig(context: TaskContext, parameters: Parameters) -> None:
     del parameters
     objects = context.objects
     if objects.control_plane is None:
-        raise CommandFailure(f"the store has no KubeadmControlPlane of {context.cluster}.")
+        raise CommandFailure(
+            f"the store has no KubeadmControlPlane of {context.cluster}. Put it back (reconcile does), then retry."
+        )
     try:
         done = ensure_kubeconfig(
             objects.store, objects.cluster, objects.control_plane, objects.endpoint(), context.now(), FRESH

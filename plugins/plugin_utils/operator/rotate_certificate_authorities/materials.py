@@ -169,7 +169,7 @@ def current(ctx: TaskContext, authorities: t.Collection[str], now: str) -> dict[
             problems += [f"Secret {name}: {each}" for each in check(pair.crt, pair.key)]
             found[authority] = pair
     if problems:
-        raise CommandFailure(f"nothing was made or changed: {'; '.join(problems)}.")
+        raise CommandFailure(f"nothing was made or changed: {'; '.join(problems)}. Correct these, then retry.")
     return found
 
 

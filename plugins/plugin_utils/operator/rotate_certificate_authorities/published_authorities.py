@@ -244,7 +244,7 @@ def _store_kubeconfig(ctx: TaskContext, materials: Materials, stage: str) -> Non
     try:
         data["value"] = kubeconfig_text.changed(text, trusts, client).encode()
     except ValueError as error:
-        raise CommandFailure(f"the Secret {name}: {error}; nothing was written.") from error
+        raise CommandFailure(f"the Secret {name}: {error}; nothing was written. Correct it, then retry.") from error
     ctx.put_secret(name, data)
     ctx.note(
         f"Secret {name} trusts {' and '.join(rotation.trusted(stage))}{', with a new certificate' if client else ''}"

@@ -102,7 +102,7 @@ def _stage(stage: str) -> Run:
         try:
             changes = before.changes(stage, authorities)
         except (WrongLayout, PkiError) as error:
-            raise CommandFailure(f"{error}. Nothing was changed on this node.") from error
+            raise CommandFailure(f"{error}. Nothing was changed on this node. Correct it, then retry.") from error
         ctx.check_lock()
         call = {
             "changes": changes,

@@ -176,7 +176,7 @@ def fail(problems: t.Sequence[str], what: str) -> None:
     """Raise CommandFailure where there are problems."""
     if problems:
         more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-        raise CommandFailure(f"{what}: {'; '.join(problems[:SHOWN])}{more}.")
+        raise CommandFailure(f"{what}: {'; '.join(problems[:SHOWN])}{more}. Mend these, then retry.")
 
 
 def listed(names: t.Sequence[str]) -> str:

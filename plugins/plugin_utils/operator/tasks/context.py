@@ -123,7 +123,7 @@ class TaskContext:
         """
         found = next((each for each in self.nodes if each.name == name), None)
         if found is None:
-            raise CommandFailure(f"the frozen plan has no Node {name}.")
+            raise CommandFailure(f"the frozen plan has no Node {name}. Abort this Action and start it again.")
         return found
 
     def now(self) -> str:
@@ -229,7 +229,9 @@ class TaskContext:
                 begun = "what was begun there" if heard else "if this was begun there, it"
                 raise CommandFailure(f"Node {name}: {answer.message} ({begun} continues; retry takes its result).")
             if not waiting.again(f"{name}: {said}", 0.2 if answer.reached else 2.0):
-                raise CommandFailure(f"Node {name}: {said} has not ended within {timeout_seconds} s.")
+                raise CommandFailure(
+                    f"Node {name}: {said} has not ended within {timeout_seconds} s. Look at it, then retry."
+                )
         return self._collected(name, words, step, answer.result, timeout_seconds, ok)
 
     def _unit(self, node: str, words: t.Sequence[str], step: str) -> str:

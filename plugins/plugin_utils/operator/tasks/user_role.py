@@ -91,7 +91,7 @@ class RoleRun:
         node = self._context.node.name
         if not is_dns_subdomain(node):
             # It becomes a host's name, of which Ansible makes paths and ranges.
-            raise CommandFailure(f"{node!r} is no Node's name (RFC 1123), so the role was not started.")
+            raise CommandFailure(f"{node!r} is no Node's name (RFC 1123): the role was not started. Skip it.")
         variables = self._context.connection_variables(node)
         overridden = sorted(set(self._parameters["vars"]) & inventory_connection.declared(variables))
         if overridden:

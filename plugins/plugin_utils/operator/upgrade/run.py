@@ -58,7 +58,7 @@ def preflight(context: TaskContext, parameters: Parameters) -> None:
     ]
     if wrong:
         said = "; ".join(f"{each['name']}: {each['message']}. {each['remedy']}" for each in wrong)
-        raise CommandFailure(f"Node {context.node.name} is not fit: {said} Nothing was begun on it.")
+        raise CommandFailure(f"Node {context.node.name} is not fit: {said} Nothing was begun on it. Retry then.")
 
 
 def upgrade_kubeadm(context: TaskContext, parameters: Parameters) -> None:
