@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rollouts on real machines: another template, KubeadmConfigSpec, a moment, certificates that end; without surge.
 
-One to another version, with surge, is in test_scale.py.
+One to another version, with surge, is in three_machines.
 """
 
 from __future__ import annotations

@@ -18,12 +18,15 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from agreement import Agreement
+from availability import faults
 from etcd_cluster import until
 from machines import Machines
 from process_samples import Samples
 from searched_life import SearchedLife
 from secrets_search import Search
 from traces import traces
+from watcher import Watch
 from workspace import Workspace
 
 from .conftest import CA, MARK, NAME, OWN_CA, PASSWORD, VALUE, spec, wants
@@ -46,6 +49,16 @@ def life(workspace: Workspace, machines: Machines) -> t.Iterator[SearchedLife]:
         lived.secrets.add("the file's content", VALUE)
         lived.secrets.add("the user's password", PASSWORD)
         yield lived
+
+
+@pytest.fixture(scope="module")
+def watch(workspace: Workspace, machines: Machines) -> t.Iterator[Watch]:
+    """The watcher, from the first machine on."""
+    assert len(machines.names()) >= 1
+    with Watch(workspace.store, NAME, workspace.folder) as running:
+        # It has counted the voters before there is a second one.
+        until("the watcher sees etcd", lambda: running.log.exists() and '"voters": 1' in running.log.read_text())
+        yield running
 
 
 @contextlib.contextmanager
@@ -131,9 +144,13 @@ def test_a_machine_that_never_answers_is_named(life: SearchedLife, machines: Mac
     assert len(machines.etcd_members()) == 1
 
 
-def test_a_run_that_is_terminated_is_gone_on_with(life: SearchedLife, machines: Machines) -> None:
-    """The link works again: a run gets SIGTERM in a join; the next one waits for that join, starts no second one, and converges."""
+def test_a_run_that_is_terminated_is_gone_on_with(life: SearchedLife, machines: Machines, watch: Watch) -> None:
+    """The link works again: a run gets SIGTERM in a join; the next one waits for that join, starts no second one, and converges.
+
+    A snapshot was taken before there was a second voter, and by the watcher nothing that was confirmed was lost.
+    """
     before = machines.names()
+    [first] = machines.ready_nodes()
     with life.tokens() as tokens:
         life.terminated_in_a_join(*FROM_PLAN)
         [joiner] = [name for name in machines.names() if machines.kubeadm_runs(name, "join")]
@@ -147,6 +164,9 @@ def test_a_run_that_is_terminated_is_gone_on_with(life: SearchedLife, machines: 
     members = machines.etcd_members()
     assert sorted(member["name"] for member in members) == machines.names() == machines.ready_nodes()
     assert len(members) == 3 and not any(member.get("isLearner") for member in members)
+    assert faults(watch.stop()) == []
+    cluster = Agreement(life.workspace, machines, NAME)
+    assert any(path.startswith(f"{first}:") for path in cluster.snapshots())
     life.play("status", "-e", f"control_plane_kubeconfig={life.workspace.folder}/kept.kubeconfig").succeeded()
     life.search_machines()
 
