@@ -24,7 +24,7 @@ options:
   kubernetes_version:
     description:
       - The Kubernetes version of the machines that are to join. With O(cluster), the KubeadmControlPlane's where it is left out.
-      - In 1.22 and 1.23, kubeadm-config's feature gate C(UnversionedKubeletConfigMap) decides the name.
+      - In 1.23 and 1.24, kubeadm-config's feature gate C(UnversionedKubeletConfigMap) decides the name.
     type: str
 extends_documentation_fragment:
   - kubeadm.control_plane._workload

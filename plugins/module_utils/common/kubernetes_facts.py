@@ -110,8 +110,8 @@ _CRI_SOCKETS: tuple[tuple[int, str], ...] = (
 ANNOTATION_CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
 # From here on kubeadm sets the kubelet's cgroup driver to systemd where nobody says otherwise, at an upgrade too.
 _SYSTEMD_CGROUPS_SINCE = 22
-# External etcd: kubeadm 1.20 and the newest are known; in between it was not checked.
-_EXTERNAL_ETCD: tuple[tuple[int, str | None], ...] = ((35, "3.5.24"), (21, None), (0, "3.2.18"))
+# External etcd: kubeadm up to 1.22 and the newest are known; in between it was not checked.
+_EXTERNAL_ETCD: tuple[tuple[int, str | None], ...] = ((35, "3.5.24"), (23, None), (0, "3.2.18"))
 # The flag for patches where the API has no field, and what can be patched.
 _PATCHES_FLAGS: tuple[tuple[int, str], ...] = ((22, "--patches"), (19, "--experimental-patches"), (0, ""))
 _PATCH_TARGETS: tuple[tuple[int, tuple[str, ...]], ...] = (
@@ -156,7 +156,7 @@ _FEATURE_GATES: dict[str, _Gate] = {
     "IPv6DualStack": _Gate(16, on=21, ga=23, gone=24),
     "PublicKeysECDSA": _Gate(19, gone=37),
     "RootlessControlPlane": _Gate(22),
-    "UnversionedKubeletConfigMap": _Gate(22, on=24, ga=25, gone=26),
+    "UnversionedKubeletConfigMap": _Gate(23, on=24, ga=25, gone=26),
     "EtcdLearnerMode": _Gate(27, on=29, ga=32, gone=33),
     "UpgradeAddonsBeforeControlPlane": _Gate(28, gone=31),
     "WaitForAllControlPlaneComponents": _Gate(30, on=33, ga=34),

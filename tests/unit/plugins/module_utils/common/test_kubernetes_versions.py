@@ -187,7 +187,7 @@ def test_other_facts() -> None:
         ("IPv6DualStack", range(16, 24), 21),
         ("PublicKeysECDSA", range(19, 37), None),
         ("RootlessControlPlane", range(22, 38), None),
-        ("UnversionedKubeletConfigMap", range(22, 26), 24),
+        ("UnversionedKubeletConfigMap", range(23, 26), 24),
         ("EtcdLearnerMode", range(27, 33), 29),
         ("UpgradeAddonsBeforeControlPlane", range(28, 31), None),
         ("WaitForAllControlPlaneComponents", range(30, 38), 33),
@@ -216,7 +216,8 @@ def test_feature_gates(gate: str, known: range, default: int | None) -> None:
     ("version", "gate", "said", "on"),
     [
         ("v1.21.0", "UnversionedKubeletConfigMap", True, False),
-        ("v1.22.0", "UnversionedKubeletConfigMap", True, True),
+        ("v1.22.3", "UnversionedKubeletConfigMap", True, False),
+        ("v1.23.0", "UnversionedKubeletConfigMap", True, True),
         ("v1.24.9", "UnversionedKubeletConfigMap", False, False),
         ("v1.25.0", "UnversionedKubeletConfigMap", False, True),
         ("v1.26.0", "EtcdLearnerMode", True, False),
@@ -278,7 +279,8 @@ def test_facts_that_change_once_or_twice() -> None:
         "--skip-wait-for-delete-timeout=1",
     )
     assert kubernetes_facts.drain_options("v1.20.0", False) == ("--delete-emptydir-data",)
-    assert [kubernetes_facts.minimum_external_etcd(f"v1.{minor}.0") for minor in (20, 25, 35)] == [
+    assert [kubernetes_facts.minimum_external_etcd(f"v1.{minor}.0") for minor in (20, 22, 25, 35)] == [
+        "3.2.18",
         "3.2.18",
         None,
         "3.5.24",
