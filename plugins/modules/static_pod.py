@@ -20,6 +20,8 @@ description:
   - Before etcd is restarted, its members are asked. Where those on other machines would be no quorum, it is refused. With one or
     two voters there is none in any case; then the other one has to be healthy. They are asked again for up to 30 seconds.
   - A call that was killed leaves the manifest moved out at worst, and the next call completes it.
+  - A process that still runs after the time that its pod has for ending is sent SIGTERM. A kubelet 1.22 that has not heard from an API server since
+    it was started ends nothing when a manifest goes.
   - A kubelet that waits before it starts a container that failed often is restarted, which disturbs no running container.
 options:
   component:

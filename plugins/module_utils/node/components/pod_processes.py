@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import typing as t
 
 from ...common.guard import read_text
@@ -58,6 +59,21 @@ def alive(processes: t.Collection[Instance], proc: str = "/proc") -> set[Instanc
             if _started(os.path.join(proc, str(pid), "stat")) == started:
                 found.add((pid, started))
     return found
+
+
+def end(processes: t.Collection[Instance], proc: str = "/proc") -> None:
+    """Send SIGTERM to those of some processes that still run.
+
+    A process ID that was used again meanwhile is not hit.
+    """
+    for pid, started in processes:
+        with contextlib.suppress(OSError):
+            handle = os.pidfd_open(pid)
+            try:
+                if alive({(pid, started)}, proc):
+                    signal.pidfd_send_signal(handle, signal.SIGTERM)
+            finally:
+                os.close(handle)
 
 
 def _started(path: str) -> t.Optional[int]:

@@ -42,6 +42,8 @@ _POLL_SECONDS = 0.1
 _BACK_OFF_SECONDS = 15.0
 # Nothing of it ran when it was to be restarted: the kubelet is waiting already.
 _WAITING_SECONDS = 3.0
+# After a pod's own time to end its runtime kills it. A process that is there some seconds later is not being ended by anybody.
+_GRACE_SECONDS, _ENDING_SECONDS = 30.0, 10.0
 _ASK_SECONDS = 2.0
 # On a busy host etcd's members may leave a question unanswered for some seconds: one that is down stays down.
 QUORUM_SECONDS = 30.0
@@ -194,6 +196,11 @@ class StaticPod:
         """Move the manifest out until the old process has ended.
 
         It is moved back in any case: without it the pod would stay away.
+
+        A kubelet (1.22) that has not heard from an API server since it was started forgets that a manifest went, and ends nothing. No other
+        signal is sent before the pod's own time is over: a second one would cut short how an API server ends.
+
+        Source: docs/reference/kubeadm.md, "Certificates".
         """
         if os.path.exists(self.manifest) and os.path.exists(parked):
             # Somebody has written a newer one meanwhile.
@@ -202,8 +209,12 @@ class StaticPod:
             os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
             os.rename(self.manifest, parked)
             self._sync()
+        told, patience = False, time.monotonic() + self._grace(parked) + _ENDING_SECONDS
         try:
             while pod_processes.alive(before, self.places.proc):
+                if not told and time.monotonic() > patience:
+                    told = True
+                    pod_processes.end(before, self.places.proc)
                 if time.monotonic() > deadline:
                     raise NodeError(
                         f"{self.component} did not end in time after its manifest was moved out of {self.places.manifests}.",
@@ -214,6 +225,11 @@ class StaticPod:
             if os.path.exists(parked) and not os.path.exists(self.manifest):
                 os.rename(parked, self.manifest)
                 self._sync()
+
+    @staticmethod
+    def _grace(manifest: str) -> float:
+        found = re.search(r"terminationGracePeriodSeconds\W+(\d{1,6})\b", guard.read_text(manifest))
+        return float(found.group(1)) if found else _GRACE_SECONDS
 
     def _wait_for_new(self, before: set[pod_processes.Instance], healthy: bool, deadline: float) -> str:
         begun = time.monotonic()

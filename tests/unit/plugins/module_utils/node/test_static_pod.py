@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A static pod whose kubelet waits before it starts it again: the kubelet is restarted, and forgets that."""
+"""A static pod whose kubelet waits before it starts it again, or does not end it at all."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import subprocess
 import typing as t
 from pathlib import Path
@@ -68,3 +71,35 @@ def test_it_is_restarted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(NodeError, match="no process of it is there"):
         StaticPod(COMPONENT, host.places, in_vain).restart(seconds=0.3, healthy=False)
     assert len(host.commands) == 1
+
+
+@pytest.fixture(name="forgetful")
+def _forgetful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[tuple[Host, subprocess.Popen[bytes]]]:
+    """A machine whose kubelet does not end the pod, and the pod's process, which is a real one."""
+    host = Host(tmp_path)
+    program = shutil.which("sleep")
+    assert program
+    shutil.copy(program, tmp_path / COMPONENT)
+    for name in ("_BACK_OFF_SECONDS", "_ENDING_SECONDS"):
+        monkeypatch.setattr(static_pod, name, 0.0)
+    with subprocess.Popen([str(tmp_path / COMPONENT), "600"]) as process:
+        os.symlink(f"/proc/{process.pid}", host.process.parent / str(process.pid))
+        yield host, process
+        process.kill()
+
+
+def test_a_process_that_no_kubelet_ends_is_ended(forgetful: tuple[Host, subprocess.Popen[bytes]]) -> None:
+    host, process = forgetful
+    pod = StaticPod(COMPONENT, host.places, host.systemctl)
+    Path(pod.manifest).write_text("spec:\n  terminationGracePeriodSeconds: 0\n")
+    assert pod.restart(seconds=30, healthy=False).changed
+    assert process.wait() == -signal.SIGTERM
+    assert Path(pod.manifest).exists()
+
+
+def test_no_process_is_ended_in_the_time_that_its_pod_has(forgetful: tuple[Host, subprocess.Popen[bytes]]) -> None:
+    host, process = forgetful
+    pod = StaticPod(COMPONENT, host.places, host.systemctl)
+    with pytest.raises(NodeError, match="did not end in time"):
+        pod.restart(seconds=0.3, healthy=False)
+    assert process.poll() is None and Path(pod.manifest).exists()
