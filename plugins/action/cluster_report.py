@@ -8,16 +8,23 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ..module_utils.common.values import parse_time
+from ..module_utils.common.redact import redact
+from ..module_utils.common.values import clip, parse_time
 from ..plugin_utils.base_classes.control_plane_action import CLUSTER_SPEC, ControlPlaneAction
+from ..plugin_utils.calls import variable_values
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.report import files, model, reading
 from ..plugin_utils.store import opening
+from ..plugin_utils.store.base import StoreError
 from ..plugin_utils.store.journal import Journal
 
 MOST_RUNS = 50
+# What the playbook reads of the play's first host.
+OF_THE_RUN = tuple(f"control_plane_report_{each}" for each in ("directory", "formats", "run", "runs", "since", "watch"))
+_SHOWN_CHARACTERS = 600
 _NAMING = {key: CLUSTER_SPEC[key] for key in ("cluster", "namespace", "store")}
 
 
@@ -38,7 +45,10 @@ class ActionModule(ControlPlaneAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Read the journals, and write what differs of the report."""
         self._check(arguments)
-        reports = [self._read(host, arguments) for host in dict.fromkeys(arguments["hosts"])]
+        different = variable_values.difference(OF_THE_RUN, arguments["hosts"], self._task_vars["hostvars"])
+        if different:
+            raise ControlPlaneFailure(different)
+        reports = self._read_all(list(dict.fromkeys(arguments["hosts"])), arguments)
         if arguments["run"] and not any(each.runs for each in reports):
             raise ControlPlaneFailure(
                 f"no journal of {', '.join(each.title for each in reports)} has a run {arguments['run']} (control_plane_report_run), so nothing was "
@@ -61,7 +71,28 @@ class ActionModule(ControlPlaneAction):
         if not paths:
             said = f"the report is as it was: {listed}"
         self.display.display(said)
-        return {"changed": bool(paths), "files": every, "msg": said}
+        unread = [f"{each.title}: {each.unread}" for each in reports if each.unread]
+        if unread:
+            said = "\n".join([f"{len(unread)} of {len(reports)} journals could not be read, {said}:", *unread])
+        return {"changed": bool(paths), "files": every, "failed": bool(unread), "msg": said}
+
+    def _read_all(self, hosts: list[str], arguments: dict[str, t.Any]) -> list[model.ClusterReport]:
+        """Read the journals; beside others, one may be unreadable."""
+        reports = []
+        for host in hosts:
+            try:
+                reports.append(self._read(host, arguments))
+            except (AnsibleError, ControlPlaneFailure, StoreError) as error:
+                if len(hosts) == 1:
+                    raise
+                own = self._task_vars["hostvars"].get(host) or {}
+                namespace, name = (str(own.get(f"control_plane_{each}") or "") for each in ("namespace", "cluster"))
+                why = clip(redact(str(error)), _SHOWN_CHARACTERS)
+                reports.append(model.ClusterReport(namespace or "?", name or host, [], unread=why))
+        if all(each.unread for each in reports):
+            told = "\n".join(f"{each.title}: {each.unread}" for each in reports)
+            raise ControlPlaneFailure(f"no journal could be read, so nothing was written. Mend what is named:\n{told}")
+        return reports
 
     def _read(self, host: str, arguments: dict[str, t.Any]) -> model.ClusterReport:
         variables = self._task_vars["hostvars"][host]

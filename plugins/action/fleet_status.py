@@ -8,10 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible import context
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.common import settings
 from ..module_utils.common.legible import readable
+from ..plugin_utils.calls import variable_values
 from ..plugin_utils.calls.clusters import selected_clusters
 from ..plugin_utils.calls.screen import Screen
 from ..plugin_utils.progress.progress_lines import Line
@@ -27,11 +29,20 @@ TABLE, JSON = "table", "json"
 SPEC: Object = {
     "output": {"type": "str", "default": TABLE, "choices": [TABLE, JSON]},
     "output_file": {"type": "path", "default": ""},
-    "fail_when": {"type": "list", "elements": "str", "default": [], "choices": list(TROUBLES)},
+    "fail_when": {"type": "list", "elements": "str", "choices": list(TROUBLES)},
     "watch_seconds": {"type": "int", "default": 0},
     "watch_until": {"type": "str", "default": "", "choices": ["", *UNTIL]},
-    "timeout": {"type": "int", "default": settings.WATCH_SECONDS},
+    "watch_timeout": {"type": "int", "default": settings.WATCH_SECONDS},
 }
+# What the playbooks read of the play's first host.
+OF_THE_RUN = (
+    "control_plane_output",
+    "control_plane_output_file",
+    "control_plane_until",
+    "control_plane_watch_seconds",
+    "control_plane_watch_timeout",
+)
+FAIL_WHEN = "control_plane_fail_when"
 
 
 class ActionModule(ActionBase):
@@ -47,6 +58,10 @@ class ActionModule(ActionBase):
         _checked, arguments = self.validate_argument_spec(argument_spec=SPEC)
         self._variables = task_vars or {}
         self._screen = Screen()
+        self._hosts = selected_clusters(self._variables)
+        different = variable_values.difference(OF_THE_RUN, self._hosts, self._variables["hostvars"])
+        if different:
+            return readable({**result, "changed": False, "failed": True, "msg": different})
         try:
             result.update(self._watch(arguments) if arguments["watch_seconds"] else self._show(arguments))
         except StoreError as error:
@@ -54,7 +69,7 @@ class ActionModule(ActionBase):
         return readable({"changed": False, **result})
 
     def _watch(self, arguments: Object) -> Object:
-        if arguments["watch_seconds"] < 1 or arguments["timeout"] < 1:
+        if arguments["watch_seconds"] < 1 or arguments["watch_timeout"] < 1:
             said = (
                 "control_plane_watch_seconds and control_plane_watch_timeout must be whole numbers of seconds from 1 on"
             )
@@ -63,7 +78,8 @@ class ActionModule(ActionBase):
         def observe() -> list[Object]:
             return self._observe(arguments, quiet=True)
 
-        return watch(observe, self._screen, arguments["watch_seconds"], arguments["timeout"], arguments["watch_until"])
+        seconds = (arguments["watch_seconds"], arguments["watch_timeout"])
+        return watch(observe, self._screen, *seconds, arguments["watch_until"])
 
     def _show(self, arguments: Object) -> Object:
         # Nothing else is printed with the document, which a program reads.
@@ -73,33 +89,40 @@ class ActionModule(ActionBase):
         elif len(found) > 1 or "error" not in found[0]:
             # The error of a single cluster is the task's own.
             self._screen.display_lines([Line(""), *fleet_lines(found)])
-        return _ended(found, arguments["fail_when"])
+        return self._ended(found, arguments["fail_when"])
 
     def _observe(self, arguments: Object, quiet: bool = False) -> list[Object]:
         """Return the statuses, and write the document where it is wanted."""
         observer = Observer(
             self._task, self._connection, self._play_context, self._loader, self._templar, self._shared_loader_obj
         )
-        hosts = selected_clusters(self._variables)
 
         def waits(seen: int) -> None:
-            if len(hosts) > 1 and not quiet:
-                self._screen.display(f"  {seen} of {len(hosts)} clusters have been observed")
+            if len(self._hosts) > 1 and not quiet:
+                self._screen.display(f"  {seen} of {len(self._hosts)} clusters have been observed")
 
         forks = int(context.CLIARGS.get("forks") or 1)
-        found = observer.observe_all(hosts, self._variables["hostvars"], forks, waits)
+        found = observer.observe_all(self._hosts, self._variables["hostvars"], forks, waits)
         if arguments["output_file"] and not self._task.check_mode:
             write_document(found, arguments["output_file"])
         return found
 
+    def _ended(self, found: t.Sequence[Object], kinds: t.Optional[t.Collection[str]]) -> Object:
+        """Return the task's result, failed where a cluster asks for it."""
+        wrong = failing(found, kinds or (), {each: self._kinds_of(each) for each in self._hosts if kinds is None})
+        errors = [each["error"] for each in found if "error" in each]
+        if len(found) == 1 and errors:
+            return {"failed": True, "msg": errors[0]}
+        if wrong:
+            why = "" if errors else f" {FAILED_AS_ASKED}."
+            return {"failed": True, "msg": "\n".join([f"{len(wrong)} of {len(found)} clusters:{why}", *wrong])}
+        return {}
 
-def _ended(found: t.Sequence[Object], kinds: t.Collection[str]) -> Object:
-    """Return the task's result, failed where a cluster asks for it."""
-    wrong = failing(found, kinds)
-    errors = [each["error"] for each in found if "error" in each]
-    if len(found) == 1 and errors:
-        return {"failed": True, "msg": errors[0]}
-    if wrong:
-        why = "" if errors else f" {FAILED_AS_ASKED}."
-        return {"failed": True, "msg": "\n".join([f"{len(wrong)} of {len(found)} clusters:{why}", *wrong])}
-    return {}
+    def _kinds_of(self, host: str) -> t.Collection[str]:
+        """Return of what a cluster's own variable lets the run fail.
+
+        A value that is none was the cluster's error before.
+        """
+        given = {"fail_when": self._variables["hostvars"][host].get(FAIL_WHEN) or []}
+        checked = ArgumentSpecValidator({"fail_when": SPEC["fail_when"]}).validate(given)
+        return () if checked.error_messages else tuple(checked.validated_parameters["fail_when"])

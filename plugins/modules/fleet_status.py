@@ -33,28 +33,28 @@ options:
     default: ""
   fail_when:
     description:
-      - Fail, after everything was shown, where a cluster is one of these.
+      - Fail, after everything was shown, where a cluster is one of these. Without it the variable C(control_plane_fail_when) of a cluster counts
+        for it.
       - V(unhealthy) where something does not work or nothing is known of it, V(blocked) where no step is taken until a person acts, V(outdated) where the
         cluster is not as the stored manifest says.
     type: list
     elements: str
     choices: [unhealthy, blocked, outdated]
-    default: []
   watch_seconds:
     description:
-      - Observe again after so many seconds, and so on, until O(watch_until) or O(timeout). V(0) observes once.
+      - Observe again after so many seconds, and so on, until O(watch_until) or O(watch_timeout). V(0) observes once.
       - A terminal shows the newest status in place of the one before. Elsewhere a cluster has a line only when its verdict, or what comes next, has changed.
         O(output) and O(fail_when) are left out then.
     type: int
     default: 0
   watch_until:
     description:
-      - What is watched for. V(healthy) until no cluster is unhealthy, V(settled) until none is unhealthy, blocked or outdated. Without it O(timeout) alone ends
-        the watch, well.
+      - What is watched for. V(healthy) until no cluster is unhealthy, V(settled) until none is unhealthy, blocked or outdated. Without it O(watch_timeout)
+        alone ends the watch, well.
     type: str
     choices: ["", healthy, settled]
     default: ""
-  timeout:
+  watch_timeout:
     description: After so many seconds a watch ends; it fails where O(watch_until) did not come.
     type: int
     default: 3600
@@ -72,6 +72,7 @@ attributes:
 notes:
   - It reads the variables of the clusters' hosts, such as C(control_plane_store) and C(control_plane_kubeconfig), and those that the role C(control_plane)
     has by default. It is meant to be run once for a play.
+  - The task fails where the selected clusters have different values of the playbooks' variables that a run has one of, such as C(control_plane_output).
 seealso:
   - module: kubeadm.control_plane.cluster_status
 """
@@ -88,7 +89,7 @@ EXAMPLES = r"""
   kubeadm.control_plane.fleet_status:
     watch_seconds: 10
     watch_until: settled
-    timeout: 900
+    watch_timeout: 900
   run_once: true
 """
 

@@ -18,11 +18,45 @@ from ansible.utils.display import Display
 from ...module_utils.common.legible import one_line, visible
 from ..progress import channel
 from ..progress.colors import color_of
-from ..progress.progress_lines import Line
+from ..progress.progress_lines import WAITING, Line
 
 # A worker has no terminal. The inventory plugin imports this in Ansible's main process, before there are workers.
 IS_TERMINAL = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+_TERMINAL = os.ttyname(sys.stdout.fileno()) if IS_TERMINAL else ""
 _CLEARED = "\x1b[2J\x1b[H"
+
+
+def fitted(page: t.Sequence[Line], columns: int, rows: int) -> list[Line]:
+    """Return what fits of a page; the last line counts what doesn't.
+
+    Args:
+        page: the lines, of which a long one takes several rows.
+        columns: the terminal's width, 0 where it is not known.
+        rows: its height, one of which the cursor takes; 0 where it is not known.
+    """
+    taken = [max(1, -(-len(one_line(each.text)) // columns)) if columns else 1 for each in page]
+    if not rows or sum(taken) < rows:
+        return list(page)
+    shown = 0
+    while shown < len(page) and sum(taken[: shown + 1]) < rows - 1:
+        shown += 1
+    more = len(page) - shown
+    return [*page[:shown], Line(f"... {more} more line{'' if more == 1 else 's'}; --limit CLUSTER shows one", WAITING)]
+
+
+def _terminal_size() -> tuple[int, int]:
+    """Return the terminal's columns and rows of now; 0, 0 without one."""
+    try:
+        terminal = os.open(_TERMINAL, os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return 0, 0
+    try:
+        size = os.get_terminal_size(terminal)
+        return size.columns, size.lines
+    except OSError:
+        return 0, 0
+    finally:
+        os.close(terminal)
 
 
 def _plain(lines: t.Sequence[Line]) -> str:
@@ -65,7 +99,7 @@ class Screen:
         Display().display(plain, log_only=True)
 
     def redraw(self, page: t.Sequence[Line], changes: t.Sequence[Line]) -> None:
-        """Show a page in place of what a terminal shows.
+        """Show a page in place of the last, cut to the terminal.
 
         Ansible's log, and what is no terminal, gets the changes alone.
         """
@@ -73,7 +107,7 @@ class Screen:
             if changes:
                 self.display_lines(changes)
             return
-        Display().display(f"{_CLEARED}{_painted(page)}", screen_only=True)
+        Display().display(f"{_CLEARED}{_painted(fitted(page, *_terminal_size()))}", screen_only=True)
         if changes:
             Display().display(_plain(changes), log_only=True)
 

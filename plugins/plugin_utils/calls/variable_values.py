@@ -69,6 +69,7 @@ RULES: dict[str, Rule] = {
     "operator_mode": {"type": "str", "choices": ["", "Auto", "Controlled", "DryRun"]},
 }
 SERIAL = "control_plane_serial"
+NOT_SET = "not set"
 ROLLOUT_AFTER = "control_plane_rollout_after"
 DELETE = "control_plane_delete"
 _WORDS = {"int": "a whole number", "bool": "true or false", "dict": "a mapping"}
@@ -101,6 +102,30 @@ def problems(given: t.Mapping[str, t.Any], template: t.Callable[[t.Any], t.Any])
             )
             found.append(f"{name}: it must be {rule} (found: {shown}). {_REMEDY}")
     return found
+
+
+def difference(names: t.Sequence[str], hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Any]) -> str:
+    """Return which of a run's variables hosts differ in, or "".
+
+    Args:
+        names: the variables of which a run has one value. An empty one is taken for one that is not set.
+        hosts: the hosts that the run has selected.
+        hostvars: the inventory's hosts' variables; their values are templated.
+    """
+    own = [(host, hostvars[host]) for host in hosts]
+    for name in names:
+        values = {host: variables.get(name) or NOT_SET for host, variables in own}
+        first = values[hosts[0]] if values else NOT_SET
+        other = next((host for host in hosts if values[host] != first), None)
+        if other is not None:
+            found = ", ".join(
+                f"{host}: {one_line(str(values[host]))[:_SHOWN_CHARACTERS]}" for host in (hosts[0], other)
+            )
+            return (
+                f"{name}: the selected clusters have different values of it, and a run has one ({found}). Nothing was done. Set it once, with -e in the "
+                "command line, or select with --limit the clusters that have the same."
+            )
+    return ""
 
 
 def delete_problem(named: t.Any, clusters: t.Iterable[tuple[str, str, str]]) -> str:

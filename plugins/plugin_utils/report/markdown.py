@@ -34,11 +34,9 @@ def markdown(reports: t.Sequence[model.ClusterReport]) -> str:
 def _fleet(reports: t.Sequence[model.ClusterReport]) -> list[str]:
     rows = []
     for report in reports:
-        newest = report.runs[0] if report.runs else None
         values = {name: value for name, value, _remark in words.figures(report)}
-        end = words.ending(newest)[0] if newest else "… no run"
         why = _code(words.trouble(report)[1])
-        rows.append((_code(report.title), end, values.get("etcd's voters", "–"), why))
+        rows.append((_code(report.title), words.last_run(report)[0], values.get("etcd's voters", "–"), why))
     return _table(("cluster", "last run", "etcd's voters", "why"), rows)
 
 
@@ -50,7 +48,8 @@ def _cluster(report: model.ClusterReport) -> list[str]:
     if report.older:
         lines += [f"{count(report.older, 'older run')} left out.", ""]
     if not report.runs:
-        lines += ["The journal has no run that was asked for.", ""]
+        said = words.without_runs(report)
+        lines += [_code(said) if report.unread else said, ""]
     if report.certificates:
         now = report.until or 0.0
         ends = sorted(report.certificates, key=lambda each: (each[1], each[0]))

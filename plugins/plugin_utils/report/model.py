@@ -186,7 +186,10 @@ class Run:
 
 @dataclass
 class ClusterReport:
-    """Report of a cluster: its runs, newest first, and its state."""
+    """Report of a cluster: its runs, newest first, and its state.
+
+    ``unread`` is why its journal could not be read, beside those of other clusters.
+    """
 
     namespace: str
     name: str
@@ -195,6 +198,7 @@ class ClusterReport:
     until: t.Optional[float] = None
     state: t.Optional[State] = None
     certificates: list[tuple[str, float]] = field(default_factory=list)
+    unread: str = ""
 
     @property
     def title(self) -> str:

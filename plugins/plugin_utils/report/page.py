@@ -62,12 +62,11 @@ def _fleet(reports: t.Sequence[model.ClusterReport]) -> Element:
     for number, report in enumerate(reports):
         values = {name: value for name, value, _remark in words.figures(report)}
         newest = report.runs[0] if report.runs else None
-        last = _badge(*words.ending(newest)) if newest else _badge("… no run", words.WAITING)
         rows.append(
             el(
                 "tr",
                 el("th", el("a", report.title, href=f"#c{number}"), scope="row"),
-                el("td", last, data_is=names[1]),
+                el("td", _badge(*words.last_run(report)), data_is=names[1]),
                 el("td", moment(newest.last) if newest else "–", data_is=names[2]),
                 el("td", values.get(names[3], "–"), data_is=names[3]),
                 el("td", values.get(names[4], "–"), data_is=names[4]),
@@ -97,7 +96,7 @@ def _cluster(report: model.ClusterReport, key: str, *, alone: bool) -> Element:
             el("p", f"{count(report.older, 'older run')} left out (control_plane_report_runs).", class_="muted")
         )
     if not report.runs:
-        found.append(el("p", "The journal has no run that was asked for.", class_="muted"))
+        found.append(el("p", words.without_runs(report), class_="said bad" if report.unread else "muted"))
     if report.certificates:
         found.append(_certificates(report))
     return found

@@ -100,6 +100,8 @@ def days(end: float, now: float) -> int:
 
 def trouble(report: model.ClusterReport) -> tuple[str, str]:
     """Return GOOD, WAITING or BAD of a cluster, and why in words."""
+    if report.unread:
+        return BAD, f"the journal could not be read: {report.unread}"
     if not report.runs:
         return WAITING, "no run in the journal"
     newest = report.runs[0]
@@ -109,6 +111,18 @@ def trouble(report: model.ClusterReport) -> tuple[str, str]:
         if days(end, report.until) < SOON_DAYS:
             return WAITING, f"{name} ends in {days(end, report.until)} days"
     return kind, newest.message or MEANINGS.get(newest.result, "") if kind != GOOD else said
+
+
+def last_run(report: model.ClusterReport) -> tuple[str, str]:
+    """Return how a cluster's newest run ended, in words, and its kind."""
+    if report.unread:
+        return "✕ not read", BAD
+    return ending(report.runs[0]) if report.runs else ("… no run", WAITING)
+
+
+def without_runs(report: model.ClusterReport) -> str:
+    """Return why a cluster has no run here."""
+    return trouble(report)[1] if report.unread else "The journal has no run that was asked for."
 
 
 def by_trouble(reports: t.Iterable[model.ClusterReport]) -> list[model.ClusterReport]:

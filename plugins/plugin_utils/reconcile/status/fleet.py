@@ -95,17 +95,25 @@ def summary(each: Object) -> str:
     return f"{headline(each)}; next: {clip(each['next']['message'], _LONGEST)}"
 
 
-def failing(found: t.Iterable[Object], kinds: t.Collection[str]) -> list[str]:
+def failing(
+    found: t.Iterable[Object], kinds: t.Collection[str], own: t.Optional[t.Mapping[str, t.Collection[str]]] = None
+) -> list[str]:
     """Return a line for each cluster that fails a run.
 
     Those that have trouble of one of these kinds, and those that could not be observed.
+
+    Args:
+        found: the statuses.
+        kinds: kinds of trouble.
+        own: kinds by host, which count for it in place of ``kinds``.
     """
     told = []
     for each in by_trouble(found):
         if "error" in each:
             told.append(f"{each['host']} could not be observed: {clip(each['error'], 1000)}")
             continue
-        wrong = [kind for kind in TROUBLES if kind in kinds and each["trouble"][kind]]
+        of_host = (own or {}).get(each["host"], kinds)
+        wrong = [kind for kind in TROUBLES if kind in of_host and each["trouble"][kind]]
         if wrong:
             told.append(
                 f"{each['host']} is " + ", ".join(f"{kind} ({_listed(each['trouble'][kind])})" for kind in wrong)

@@ -26,11 +26,18 @@ class Folder:
         self.life = Life(self.store, "staging")
         failed_rollout(self.life, 0)
 
-    def write(self, check: bool = False, hosts: t.Sequence[str] = ("prod", "staging"), **arguments: t.Any) -> Object:
+    def write(
+        self,
+        check: bool = False,
+        hosts: t.Sequence[str] = ("prod", "staging"),
+        own: t.Optional[dict[str, Object]] = None,
+        **arguments: t.Any,
+    ) -> Object:
         """Call the module."""
         action = make_action("cluster_report", check, hosts=list(hosts), directory=str(self.reports), **arguments)
         named = {"control_plane_namespace": "default", "control_plane_store": {"path": str(self.store)}}
-        hostvars = {each: {"control_plane_cluster": each, **named} for each in ("prod", "staging")}
+        names = ("prod", "staging")
+        hostvars = {each: {"control_plane_cluster": each, **named, **(own or {}).get(each, {})} for each in names}
         result: Object = action.run(task_vars={"hostvars": {**hostvars, "machine": {}}})
         return result
 
@@ -113,6 +120,28 @@ def test_what_is_wrong_is_said_before_anything_is_written(folder: Folder, argume
     result = folder.write(**arguments)
     assert result["failed"] and named in result["msg"] and "Nothing was written" in result["msg"]
     assert folder.names() == []
+
+
+def test_a_journal_that_cannot_be_read_keeps_no_other_from_being_told_of(folder: Folder) -> None:
+    """The pages say which and why; the task fails once they are written."""
+    journal = folder.life.journal.path
+    Path(journal).unlink()
+    Path(journal).mkdir()
+    result = folder.write(formats=["html", "markdown", "svg"])
+    assert result["failed"] and result["msg"].startswith("1 of 2 journals could not be read, the report is in ")
+    assert "default/staging: " in result["msg"] and folder.names() == ["default.prod.svg", "report.html", "report.md"]
+    for name in ("report.html", "report.md"):
+        text = (folder.reports / name).read_text()
+        assert "✕ not read" in text and "the journal could not be read: " in text and "default/prod" in text
+    # Alone it is the task's error, and nothing is written.
+    for path in folder.reports.iterdir():
+        path.unlink()
+    assert folder.write(hosts=["staging"])["failed"] and folder.names() == []
+
+
+def test_clusters_that_differ_in_what_a_report_has_once_are_refused(folder: Folder) -> None:
+    result = folder.write(own={"staging": {"control_plane_report_runs": 3}})
+    assert result["failed"] and "(prod: not set, staging: 3)" in result["msg"] and folder.names() == []
 
 
 def test_a_folder_that_cannot_be_made(folder: Folder) -> None:

@@ -36,12 +36,18 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def run(
-    store: Path, hosts: t.Sequence[str], variables: t.Optional[Object] = None, check: bool = False, **arguments: t.Any
+    store: Path,
+    hosts: t.Sequence[str],
+    variables: t.Optional[Object] = None,
+    check: bool = False,
+    of_hosts: t.Optional[dict[str, Object]] = None,
+    **arguments: t.Any,
 ) -> Object:
     """The module's result for clusters that the store doesn't have."""
     hostvars = HostVars()
     for host in hosts:
         own = {"control_plane_cluster": host, "control_plane_namespace": "default", **(variables or {})}
+        own.update((of_hosts or {}).get(host, {}))
         hostvars[host] = {"inventory_hostname": host, "control_plane_store": {"path": str(store)}, **own}
     given = {"groups": {"control_planes": [*hosts, "other"]}, "ansible_play_hosts_all": [*hosts], "hostvars": hostvars}
     result: Object = make_action("fleet_status", check, **arguments).run(task_vars=given)
@@ -82,7 +88,26 @@ def test_check_mode_writes_no_document(tmp_path: Path, shown: list[str]) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("wrong", [{"watch_seconds": -1}, {"watch_seconds": 1, "timeout": 0}])
+@pytest.mark.parametrize(
+    ("name", "values", "found"),
+    [
+        ("control_plane_output", ("json", None), "prod: json, web: not set"),
+        ("control_plane_until", ("", "healthy"), "prod: not set, web: healthy"),
+        ("control_plane_watch_seconds", (5, 10), "prod: 5, web: 10"),
+    ],
+)
+def test_clusters_that_differ_in_what_a_run_has_once_are_refused(
+    tmp_path: Path, shown: list[str], name: str, values: tuple[t.Any, t.Any], found: str
+) -> None:
+    own = dict(zip(("prod", "web"), ({name: each} for each in values)))
+    result = run(tmp_path / "store", ["prod", "web"], of_hosts=own)
+    assert result["failed"] and result["msg"].startswith(f"{name}: ") and f"({found})" in result["msg"]
+    assert shown == []
+    # One alone, or all the same, is as ever.
+    assert "could not be observed" in run(tmp_path / "store", ["prod", "web"], {name: values[1] or ""})["msg"]
+
+
+@pytest.mark.parametrize("wrong", [{"watch_seconds": -1}, {"watch_seconds": 1, "watch_timeout": 0}])
 def test_a_watch_needs_whole_seconds(tmp_path: Path, wrong: Object) -> None:
     result = run(tmp_path / "store", ["prod"], **wrong)
     assert result["failed"] and "Nothing was watched" in result["msg"]

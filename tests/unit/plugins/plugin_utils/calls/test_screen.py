@@ -11,7 +11,7 @@ import pytest
 from ansible.utils import color, display
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls import screen
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.screen import Screen
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.screen import Screen, fitted
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.progress.progress_lines import BAD, PLAIN, Line
 
 LINES = [Line("CLUSTER a\x1b[2J", BAD), Line("", BAD), Line("  phase  x", PLAIN)]
@@ -49,3 +49,18 @@ def test_a_page_is_drawn_in_place_of_another_where_there_is_a_terminal(
             Screen().redraw(LINES, given)
     assert capsys.readouterr().out == f"\x1b[2J\x1b[H{TEXT}\n" * 2
     assert [each.message for each in caplog.records] == ["changed\\x1b[2J"] * 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        (0, ["a" * 25, "b", "c"]),
+        (6, ["a" * 25, "b", "c"]),
+        (5, ["a" * 25, "... 2 more lines; --limit CLUSTER shows one"]),
+        (4, ["... 3 more lines; --limit CLUSTER shows one"]),
+        (1, ["... 3 more lines; --limit CLUSTER shows one"]),
+    ],
+)
+def test_a_page_is_cut_to_a_terminals_height(rows: int, shown: list[str]) -> None:
+    """A line that is wider than the terminal takes three rows of it here; the cursor has a row of its own."""
+    assert [each.text for each in fitted([Line("a" * 25), Line("b"), Line("c")], 10, rows)] == shown

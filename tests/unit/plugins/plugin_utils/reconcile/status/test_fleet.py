@@ -112,6 +112,10 @@ def test_what_fails_a_run() -> None:
     assert both[1].startswith("d-full is unhealthy (etcd alarm NOSPACE on m1; not ready: m1), blocked (")
     assert both[2].startswith("c-sick is unhealthy (") and len(both) == 3
     assert failing(fleet()[:1], ["unhealthy", "blocked", "outdated"]) == []
+    # What a cluster asks for itself counts for it alone.
+    assert failing(fleet(), [], {"b-old": ["outdated"], "d-full": ["outdated"]})[1:] == [
+        "b-old is outdated (3 of 5 machines exist)"
+    ]
 
 
 def test_the_document_fits_its_schema() -> None:
