@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import marshal
 import math
 import typing as t
 
@@ -21,6 +23,9 @@ _LONGEST_NUMBER = 80
 _TAGS = frozenset(TAG + name for name in ("null", "bool", "int", "float", "str"))
 # Python itself writes out no number that is much longer.
 _MOST_BITS = 8192
+# A run reads each object of its cluster many times, and most are the same each time.
+_TEXTS_KEPT = 256
+_LONGEST_KEPT = 32 * 1024
 
 
 class NoYaml(ValueError):
@@ -62,6 +67,16 @@ def from_yaml(text: str) -> t.Any:
     Raises:
         NoYaml: also for what is nested or expands too far, and whatever else PyYAML raises for a value that is not of its tag.
     """
+    return marshal.loads(_kept(text)) if len(text) <= _LONGEST_KEPT else _read(text)
+
+
+@functools.lru_cache(maxsize=_TEXTS_KEPT)
+def _kept(text: str) -> bytes:
+    """Return the content as bytes: who gets it may change it."""
+    return marshal.dumps(_read(text))
+
+
+def _read(text: str) -> t.Any:
     try:
         documents = [bounded_yaml.to_json(root) for root in bounded_yaml.Reader(text, _SCALARS.read).documents()]
     except Refused as refused:

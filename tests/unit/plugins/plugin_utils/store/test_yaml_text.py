@@ -42,6 +42,12 @@ def test_people_read_it():
     assert text == "apiVersion: v1\nkind: K\nmetadata:\n  name: n\nspec:\n  b: |\n    x: 1\n    y: 2\n  a:\n  - x\n"
 
 
+def test_who_read_it_may_change_it():
+    text = to_yaml({"spec": {"a": ["x"]}})
+    from_yaml(text)["spec"]["a"].append("y")
+    assert from_yaml(text) == {"spec": {"a": ["x"]}}
+
+
 def test_shared_parts_are_written_out():
     shared = {"a": ["x"]}
     assert "&" not in to_yaml({"one": shared, "two": shared})
