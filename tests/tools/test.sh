@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # test.sh STEP...: runs the steps in this order, stops at the first that fails, and ends with one line that sums up.
-# Steps: lint sanity sanity-once unit unit-quick model integration integration-servers integration-stand-ins lab lab-full site. With
-# A,B+C, the steps A and B get what CPU step C leaves, and print at its end.
+# Steps: lint sanity sanity-once unit unit-quick model integration integration-servers integration-stand-ins lab lab-full site.
+# With A,B+C+D, the steps A and B, one after the other, and beside them C get what CPU step D leaves, and print at its end.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -37,22 +37,24 @@ hurry() { # hurry PROCESS: it and all below it are scheduled as everything else
   for child in $(pgrep -P "$1"); do hurry "$child"; done
 }
 
-# A lab waits for its machines most of the time, and its bounds are of its machines: what runs beside it must not slow it down.
-# Linux gives each session its share of the CPU, and the idle class counts within a session alone: so it gets a session, and that the
-# smallest share. Integration tests have bounds of a few seconds, too: theirs is a third of a session's, however busy the lab is.
-run_beside() { # run_beside STEPS_IN_THE_BACKGROUND STEP
-  local log="$LOGS/steps-beside.log" background status=0
-  setsid "$here/test.sh" --beside "${1//,/ }" >"$log" 2>&1 </dev/null &
-  background=$!
-  # shellcheck disable=SC2064  # the number of this background process
-  trap "kill -- -$background 2>/dev/null || true" EXIT
-  heading "$2 (beside it, with the CPU that it leaves: ${1//,/, })"
-  run_step "$2" || status=$?
+# A lab waits for its machines most of the time, a test of servers for theirs, and their bounds are of these: what runs beside them must
+# not slow them down. Linux gives each session its share of the CPU, and the idle class counts within a session alone: so it gets a
+# session, and that the smallest share. Integration tests have bounds, too: theirs is a third of a session's, however busy the lab is.
+run_beside() { # run_beside STEP STEPS_IN_THE_BACKGROUND...
+  local background=() each status=0
+  for each in "${@:2}"; do
+    setsid "$here/test.sh" --beside "${each//,/ }" >"$LOGS/beside-$each.log" 2>&1 </dev/null &
+    background+=("$!")
+  done
+  # shellcheck disable=SC2064  # the numbers of these background processes
+  trap "kill -- ${background[*]/#/-} 2>/dev/null || true" EXIT
+  heading "$1 (beside it, with the CPU that it leaves: ${*:2})"
+  run_step "$1" || status=$?
   # Nothing is left that they could slow down; on a machine that is busy otherwise they would wait for ever.
-  hurry "$background"
-  wait "$background" || status=$?
+  for each in "${background[@]}"; do hurry "$each"; done
+  for each in "${background[@]}"; do wait "$each" || status=$?; done
   trap - EXIT
-  cat "$log"
+  for each in "${@:2}"; do cat "$LOGS/beside-$each.log"; done
   return "$status"
 }
 
@@ -68,14 +70,14 @@ build_image_ahead() {
 
 # Every command says itself that a failure ends the steps: bash ignores errexit in a function whose status is looked at.
 run_steps() {
-  local step
+  local step beside
   heading "set up"
   "$here/setup.sh" || return
   "$here/build.sh" || return
   case " $* " in *integration* | *lab*) build_image_ahead ;; esac
   for step in "$@"; do
     case "$step" in
-      *+*) run_beside "${step%+*}" "${step#*+}" || return ;;
+      *+*) IFS=+ read -ra beside <<<"${step%+*}" && run_beside "${step##*+}" "${beside[@]}" || return ;;
       *) heading "$step" && run_step "$step" || return ;;
     esac
   done

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,6 +56,7 @@ def _literals_of_yaml(value: Any) -> Iterator[str]:
             yield from _literals_of_yaml(each)
 
 
+@functools.cache
 def _literals() -> list[str]:
     """Return every text in the code of the collection."""
     found: list[str] = []
@@ -65,14 +67,13 @@ def _literals() -> list[str]:
     return found
 
 
-LITERALS = _literals()
 PLAYBOOKS = {path.stem for path in (ROOT / "playbooks").glob("*.yml")}
 
 
 def _printed(quote: str) -> bool:
     """Tell whether one text of the code has the quote's words, in their order; "…" stands for anything."""
     pattern = re.compile(".*".join(re.escape(each.strip()) for each in quote.split("…")), re.DOTALL)
-    return any(pattern.search(each) for each in LITERALS)
+    return any(pattern.search(each) for each in _literals())
 
 
 def _options_of(module: str) -> set[str]:

@@ -39,6 +39,7 @@ Make = t.Callable[..., EtcdCluster]
 REFUSED_SECONDS = 1.5
 # A grant comes at once, or as soon as etcd counts its members as connected: five seconds, and more on a busy machine.
 GRANTED_SECONDS = 30.0
+PAUSE_SECONDS = 0.1
 # A change: add (an unstarted voter or learner), remove (a member in that state), promote (a member in that state).
 Change = tuple[str, str]
 NEW_URL = "https://127.0.0.1:1"
@@ -107,6 +108,8 @@ class Subject:
                     return True
                 if time.monotonic() > deadline:
                     return False
+            # Asked without a pause, etcd and this test took a processor each.
+            time.sleep(PAUSE_SECONDS)
 
     def made(self, change: Change) -> bool:
         """Whether the members are as they are after a change."""

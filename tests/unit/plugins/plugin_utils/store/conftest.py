@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -26,6 +27,27 @@ def hook(event, arguments):
 sys.addaudithook(hook)
 """
 
+# Has run what is the same for many processes, and forks for each of them.
+FORKS = """
+import json, os, sys, tempfile
+exec(sys.argv[1])
+for line in sys.stdin:
+    code, *sys.argv[1:] = json.loads(line)
+    files = [tempfile.TemporaryFile("w+") for _ in range(2)]
+    child = os.fork()
+    if not child:
+        for descriptor, file in enumerate(files, 1):
+            os.dup2(file.fileno(), descriptor)
+        break
+    returncode = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    for file in files:
+        file.seek(0)
+    print(json.dumps([returncode, *(file.read() for file in files)]), flush=True)
+else:
+    sys.exit()
+exec(code)
+"""
+
 
 class Python:
     """Starts Python processes that can import the collection."""
@@ -42,11 +64,33 @@ class Python:
         out, err = process.communicate(timeout=120)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    def forks(self, beginning: str) -> Forks:
+        return Forks(self.start(FORKS, beginning))
+
     def run_on_tmpfs(self, code: str, folder: Path, size: str) -> subprocess.CompletedProcess[str]:
         """Run with a small file system of its own on ``folder``; nothing of it is seen outside."""
         folder.mkdir(exist_ok=True)
         mount = f'mount -t tmpfs -o size={size} tmpfs "{folder}" && exec "$@"'
         return self.run(code, folder, prefix=("unshare", "--mount", "sh", "-c", mount, "sh"))
+
+
+class Forks:
+    """Runs processes that begin alike: each is a fork of one that has imported what they need."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def __enter__(self) -> Forks:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._process.communicate()
+
+    def run(self, code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps([code, *map(str, arguments)]) + "\n")
+        self._process.stdin.flush()
+        return subprocess.CompletedProcess(self._process.args, *json.loads(self._process.stdout.readline()))
 
 
 @pytest.fixture(scope="session")

@@ -131,16 +131,17 @@ refused(lambda: FileStore(sys.argv[1] + "/store").get(MACHINE, "default", "m-1")
 
 def killed_at_every_step(python, killed_at_step, script, folder):
     """Yield after each kill: before the first step, the second, … until the script runs to its end."""
-    for step in range(1, 200):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        done = python.run(COMMON + killed_at_step + script, step, folder)
-        if done.returncode == 0:
-            assert step > 10
-            return
-        assert done.returncode == -signal.SIGKILL, done.stderr
-        yield step
-    pytest.fail("the script has no end")
+    with python.forks(COMMON) as forks:
+        for step in range(1, 200):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            done = forks.run(killed_at_step + script, step, folder)
+            if done.returncode == 0:
+                assert step > 10
+                return
+            assert done.returncode == -signal.SIGKILL, done.stderr
+            yield step
+        pytest.fail("the script has no end")
 
 
 def test_killed_at_any_step_of_a_write(python, killed_at_step, tmp_path):

@@ -25,11 +25,20 @@ def test_a_run_that_is_killed_leaves_a_lock_that_is_taken_at_once(store, python)
     assert file_lock.acquire(store, "default", "prod", observe_seconds=3600).fencing == 2
 
 
-def test_killed_at_any_step_of_taking_and_releasing(store, python, killed_at_step, tmp_path):
-    script = """
-import os
+@pytest.fixture(name="forks")
+def _forks(python):
+    """Processes that have imported the lock."""
+    beginning = """
+import os, sys
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock as lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
+"""
+    with python.forks(beginning) as forks:
+        yield forks
+
+
+def test_killed_at_any_step_of_taking_and_releasing(store, forks, killed_at_step):
+    script = """
 me = process.identify(os.getpid())
 directory = sys.argv[2]
 for _ in range(2):
@@ -41,7 +50,7 @@ for _ in range(2):
     while True:
         step += 1
         shutil.rmtree(store, ignore_errors=True)
-        done = python.run(killed_at_step + script, step, store)
+        done = forks.run(killed_at_step + script, step, store)
         taken = [int(line) for line in done.stdout.split()]
         lease = file_lock.acquire(store, "default", "prod", observe_seconds=3600)
         assert lease.fencing > max(taken, default=0)
