@@ -13,6 +13,10 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 TOOLS := tests/tools
+# What the lab runs, in place of v1.20.2: one or two versions or folders (docs/kubernetes_versions.md).
+ifdef KUBERNETES
+export KUBEADM_CONTROL_PLANE_KUBERNETES := $(KUBERNETES)
+endif
 
 .PHONY: help
 help: ## What can be typed here
@@ -59,7 +63,7 @@ test-integration: ## Tests against real etcd and kube-apiserver processes
 	@$(TOOLS)/test.sh integration
 
 .PHONY: test-lab
-test-lab: ## The core of the tests on real machines with real kubeadm (root; about 25 minutes)
+test-lab: ## The core of the tests on real machines with real kubeadm (root; about 25 minutes); KUBERNETES="v1.33.4 v1.34.1" or folders
 	@$(TOOLS)/test.sh lab
 
 .PHONY: test-lab-full

@@ -28,8 +28,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import yaml
 from healthy import HEALTHY_SECONDS, until_healthy
-from host_pool import GROUP, VERSION, HostPool, pool_documents
+from host_pool import GROUP, HostPool, pool_documents
 from kubeadm_by_hand import ByHand
+from lab_kubernetes import VERSION
 from workspace import Workspace, cluster_documents
 
 NAME, HOSTS = "bench-hosts", 3

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from forged_certificates import Authorities, fetch, forge, late
+from lab_kubernetes import NEXT, VERSION
 from namespaced_node import ADDRESS, NAME, NamespacedNode, binaries_of, missing
 from task_context import CommandRun, StandInAction, ended
 
@@ -29,7 +30,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.ren
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.health_gate import judge, version_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.upgrade import plan as upgrade
 
-NEXT = "v1.21.0"
 # This node has no objects in a store, which these are about.
 OF_THE_STORE = {"renewKubeconfigSecret", "recordControlPlane"}
 Object = dict[str, t.Any]
@@ -60,7 +60,7 @@ class Operator:
         extra: Object = {"now": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
         if not answers:
             lone = NodeFacts(NAME, True, inventory_host=NAME, ready=False)
-            return ClusterFacts("prod", "v1.20.2", (lone,), api_answers=False, extra=extra)
+            return ClusterFacts("prod", VERSION, (lone,), api_answers=False, extra=extra)
         workload = parse(self.node.module("node_observe", {"look_again": False}).get("observation"), NAME)
         [seen] = workload["nodes"]
         version = version_of(workload["pods"][NAME]["kube-apiserver"]["image"])

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from host_pool import HostPool, pool_documents
 from kubeadm_by_hand import KUBECTL, ByHand
+from lab_kubernetes import VERSION
 from workspace import Run, Workspace, cluster_documents
 
 CLUSTER, GROUP = "lab-hand", "hand_hosts"
@@ -138,7 +139,7 @@ def test_a_cluster_made_by_hand_is_adopted(lab: Lab, artefacts: Path) -> None:
         for each in yaml.safe_load_all((lab.user.folder / "clusters" / f"{CLUSTER}.yaml").read_text())
     }
     spec = documents["KubeadmControlPlane"]["spec"]
-    assert (spec["replicas"], spec["version"]) == (len(lab.hosts), "v1.20.2")
+    assert (spec["replicas"], spec["version"]) == (len(lab.hosts), VERSION)
     assert spec["kubeadmConfigSpec"]["clusterConfiguration"] == {
         "apiServer": {"extraArgs": [{"name": "audit-log-maxage", "value": "7"}]},
         "clusterName": "kubernetes",

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 from actions_on_nodes import NodeActions
+from lab_kubernetes import VERSION
 from machines import Machines
 from running_configuration import RunningConfiguration, names_of
 from workspace import Run, Workspace, kill_run
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
 
 pytestmark = pytest.mark.full
 
@@ -146,7 +149,15 @@ def test_kubelets_and_kube_proxy(lab: Lab) -> None:
 
     # These machines' kubelets have flags of their own: they would go on as before, and nobody would see it.
     configuration = lab.machines.configuration()
-    config_map = ("-n", "kube-system", "get", "configmap", "kubelet-config-1.20", "-o", "yaml")
+    config_map = (
+        "-n",
+        "kube-system",
+        "get",
+        "configmap",
+        kubernetes_facts.kubelet_config_map_name(VERSION),
+        "-o",
+        "yaml",
+    )
     refused = lab.action(
         "outweighed", {"kubeletConfiguration": {"evictionHard": {"memory.available": "50Mi"}}}
     ).failed()

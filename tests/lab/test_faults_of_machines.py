@@ -16,6 +16,7 @@ import pytest
 import yaml
 from ended_certificates import RENEW, end_certificates
 from killed_runs import KilledRuns
+from lab_kubernetes import BUDGETS, image_named
 from machines import Machines
 from process_samples import Samples
 from workspace import Run, Workspace, cluster_documents
@@ -336,11 +337,11 @@ def budget(machines: Machines, node: str) -> t.Iterator[None]:
             "nodeName": node,
             "terminationGracePeriodSeconds": 1,
             "tolerations": [{"operator": "Exists"}],
-            "containers": [{"name": "pause", "image": "k8s.gcr.io/pause:3.2"}],
+            "containers": [{"name": "pause", "image": image_named("pause")}],
         },
     }
     limit = {
-        "apiVersion": "policy/v1beta1",
+        "apiVersion": BUDGETS,
         "kind": "PodDisruptionBudget",
         "metadata": {"name": "web"},
         "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},

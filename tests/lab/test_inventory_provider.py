@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 import yaml
 from host_pool import GROUP, HostPool, pool_documents
+from lab_kubernetes import NEXT, VERSION, upgrades
 from machines import CURL
-from workspace import VERSION, Run, Workspace, cluster_documents, kill_run
+from workspace import Run, Workspace, cluster_documents, kill_run
 
 NAME, OTHER = "lab-pool", "lab-other-store"
 CLAIM = "/var/lib/kubeadm-control-plane/claim.json"
@@ -49,6 +50,8 @@ LEFT = (
     f"/var/lib/kubelet/* {CLAIM} /var/lib/kubeadm-control-plane/fencing /var/lib/kubeadm-control-plane/bootstrap* "
     "2>/dev/null; pgrep -l 'kube-apiserver|etcd|kube-scheduler|kube-controller|kubelet' || true"
 )
+# One of the hosts has another version.
+pytestmark = upgrades
 
 
 class Lab:
@@ -61,7 +64,7 @@ class Lab:
     def make(self) -> None:
         """Make the hosts, prepare them as their administrator does, and write their inventory."""
         [self.stranger, self.busy, self.first, self.second, self.spare] = self.pool.make(5)
-        [self.newer] = self.pool.make(1, "v1.21.0")
+        [self.newer] = self.pool.make(1, NEXT)
         bastion = f"-o ProxyCommand='ssh -i {self.pool.folder}/pool.key {self.pool.ssh_arguments} -W %h:%p root@{self.pool.addresses[self.newer]}'"
         for host in self.pool.addresses:
             self.pool.ssh(host, ADMINISTRATED)
@@ -153,7 +156,7 @@ def test_a_pool_too_small_says_what_each_host_is_missing(lab: Lab) -> None:
         f"1 free host of the inventory group {GROUP} is needed, and none fits",
         f"{lab.stranger}: the host carries a cluster with the CA sha256:",
         f"{lab.busy}: something listens on port 10259 (Port-10259)",
-        f"{lab.newer}: kubeadm is v1.21.0, and v1.20.2 is wanted (KubeadmVersion)",
+        f"{lab.newer}: kubeadm is {NEXT}, and {VERSION} is wanted (KubeadmVersion)",
         "pool-gone: machine on the host pool-gone was not reached",
         "Nothing was stored",
     ):
@@ -252,11 +255,11 @@ def test_a_plan_counts_the_hosts_of_all_its_steps(lab: Lab) -> None:
     lab.manifest(lab.ours, NAME, 5)
     run = lab.play(lab.ours, NAME, "plan").failed()
     assert f"2 free hosts of the inventory group {GROUP} are needed, and 1 fits" in run.text, run.output[-6000:]
-    lab.manifest(lab.ours, NAME, 3, "v1.21.0")
+    lab.manifest(lab.ours, NAME, 3, NEXT)
     run = lab.play(lab.ours, NAME, "plan").succeeded()
     steps = re.findall(r"^ +\d+  (join|remove)", run.output, re.MULTILINE)
     assert steps == ["join", "remove"] and "Then: BLOCKED" in run.output, run.output[-6000:]
-    assert "kubelet is v1.20.2, and v1.21.0 is wanted (KubeletVersion)" in run.text, run.output[-6000:]
+    assert f"kubelet is {VERSION}, and {NEXT} is wanted (KubeletVersion)" in run.text, run.output[-6000:]
     lab.manifest(lab.ours, NAME, 3)
     table = lab.play(lab.ours, NAME, "check_hosts").succeeded().output
     for host, machine in lab.machines().items():

@@ -16,6 +16,7 @@ from aftermath import problems
 from availability import faults
 from etcd_cluster import until
 from killed_runs import OUTWARD, KilledRuns, Record
+from lab_kubernetes import NEXT, upgrades
 from machines import Machines
 from stopped_runs import LOST, StoppedRuns, take_over_files
 from watcher import Watch
@@ -25,9 +26,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.fa
 
 NAME = "lab-killed"
 DOMAINS = ("a", "b", "c")
-NEXT = "v1.21.0"
 # Growing with every run killed is in test_scale.py.
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, upgrades]
 # Calls of machines that every rollout to another version needs.
 CALLS = {
     "bootstrap_token",

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from host_pool import GROUP, HostPool
+from lab_kubernetes import VERSION
 
 pytestmark = pytest.mark.full
 
@@ -53,7 +54,7 @@ def test_machine_inventory_passes(tmp_path: Path) -> None:
             "role": "kubeadm.control_plane.machine_inventory",
             "clusterKind": "InventoryCluster",
             "templateKind": "InventoryMachineTemplate",
-            "version": "v1.20.2",
+            "version": VERSION,
             "templateSpec": {"group": GROUP, "kubeadm": pool.needs},
             "variables": {"machine_inventory_endpoint_role": "kubeadm.control_plane.machine_nspawn"},
             "inventory": [str(inventory)],

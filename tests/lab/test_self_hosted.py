@@ -17,13 +17,13 @@ import yaml
 from api_server import find_binary
 from availability import faults, steps_of
 from forged_certificates import Authorities, fetch, forge, late
+from lab_kubernetes import NEXT, VERSION, upgrades
 from machines import Machines
 from self_hosted import EXPORT, FILES, ITSELF, SelfHosted
 from watcher import Watch
-from workspace import VERSION, cluster_documents, consent_of
+from workspace import cluster_documents, consent_of
 
 NAME = "lab-self"
-NEXT = "v1.21.0"
 KINDS = ("Cluster", "KubeadmControlPlane", "Machine", "KubeadmConfig", "NspawnMachine", "NspawnCluster", "Secret")
 Object = dict[str, t.Any]
 pytestmark = pytest.mark.full
@@ -178,6 +178,7 @@ def test_it_grows(home: SelfHosted, machines: Machines) -> None:
     exported(home, names)
 
 
+@upgrades
 def test_it_manages_itself_through_a_rollout(home: SelfHosted, machines: Machines, artefacts: Path) -> None:
     """Every machine that carries the objects is replaced, and nothing that was confirmed meanwhile is lost."""
     before = machines.names()

@@ -13,17 +13,20 @@ import pytest
 from actions_on_nodes import NodeActions
 from availability import faults
 from host_pool import HostPool
+from lab_kubernetes import NEXT, VERSION, image_named, upgrades
 from machines import Machines
 from next_version import BINARIES, NextVersion
 from watcher import Watch
 from workspace import Workspace, kill_run
 
-NEXT = "v1.21.0"
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_versions
+
+MINOR = kubernetes_versions.parse(VERSION).minor
+TOO_NEW, TOO_OLD = f"v1.{MINOR + 2}.0", f"v1.{MINOR - 1}.3"
 SPEC = {"upgrade": {"targetVersion": NEXT, "binaries": BINARIES}}
 IGNORE = "control_plane_ignore_worker_nodes=true"
-PAUSE = "k8s.gcr.io/pause:3.2"
 # One node's, which everything is tested with every time, is in one_machine/test_in_place.py.
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, upgrades]
 
 
 class Lab(t.NamedTuple):
@@ -80,7 +83,7 @@ def _lab(
             following.put(machines.ssh_words(each))
         following.put(pool.ssh_command(worker), control_plane=False)
         machines.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=120s")
-        machines.kubectl("create", "deployment", "web", f"--image={PAUSE}")
+        machines.kubectl("create", "deployment", "web", f"--image={image_named('pause')}")
         machines.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=120s")
         actions = NodeActions(workspace, name, ["-i", str(pool.inventory(group))])
         with Watch(workspace.store, name, workspace.folder) as watch:
@@ -107,8 +110,8 @@ def test_what_it_would_do(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"upgrade": {"targetVersion": "v1.22.0"}}, "no minor version may be skipped"),
-        ({"upgrade": {"targetVersion": "v1.19.3"}}, "Kubernetes can't go back"),
+        ({"upgrade": {"targetVersion": TOO_NEW}}, "no minor version may be skipped"),
+        ({"upgrade": {"targetVersion": TOO_OLD}}, "Kubernetes can't go back"),
         (
             {"upgrade": {"targetVersion": NEXT, "nodeSelector": {"matchLabels": {"no": "such"}}}},
             "it selects no Node of the cluster",

@@ -12,6 +12,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from lab_kubernetes import NEXT, VERSION, upgrades
 from machines import Machines
 from workspace import Workspace
 
@@ -28,13 +29,14 @@ def delete(workspace: Workspace, name: str) -> None:
     (workspace.folder / "clusters" / f"{name}.yaml").unlink()
 
 
+@upgrades
 def test_another_version_stamp(workspace: Workspace) -> None:
-    """The same source under the stamp v1.21.0 (it is not Kubernetes 1.21): image, kubeadm and kubelet agree on it."""
+    """The next version, or the same source under its stamp: image, kubeadm and kubelet agree on it."""
     name = "lab-stamp"
-    workspace.manifest(name, replicas=1, version="v1.21.0")
+    workspace.manifest(name, replicas=1, version=NEXT)
     workspace.playbook("reconcile", "--limit", name).succeeded()
     status = workspace.status(name)
-    assert status["version"] == {"desired": "v1.21.0", "running": ["v1.21.0"]}
+    assert status["version"] == {"desired": NEXT, "running": [NEXT]}
     assert status["replicas"]["ready"] == 1
     delete(workspace, name)
 
@@ -100,7 +102,7 @@ def test_the_proposals_manifest(workspace: Workspace, form: str) -> None:
     """The example of the KubeadmControlPlane proposal, corrected, in the older API forms, with one replica."""
     examples = Path(__file__).parents[2] / "examples" / "manifests"
     text = next(examples.glob(f"*{form}*.yaml")).read_text()
-    workspace.write("my-cluster", text.replace("replicas: 3", "replicas: 1"))
+    workspace.write("my-cluster", text.replace("replicas: 3", "replicas: 1").replace("v1.20.2", VERSION))
     workspace.playbook("reconcile", "--limit", "my-cluster").succeeded()
     assert workspace.playbook("reconcile", "--limit", "my-cluster").succeeded().recap("my-cluster")["changed"] == 0
     assert workspace.status("my-cluster")["replicas"]["ready"] == 1

@@ -16,6 +16,7 @@ from etcd_cluster import until
 from machines import Machines
 from workspace import Workspace
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import lifecycle
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
 
@@ -99,7 +100,7 @@ class Agreement:
         assert self.workspace.status(self.cluster)["version"] == {"desired": version, "running": [version]}
         config = json.loads(kubectl("-n", "kube-system", "get", "configmap", "kubeadm-config", "-o", "json"))
         assert yaml.safe_load(config["data"]["ClusterConfiguration"])["kubernetesVersion"] == version
-        name = f"kubelet-config-{version.removeprefix('v').rpartition('.')[0]}"
+        name = kubernetes_facts.kubelet_config_map_name(version)
         assert "kubelet" in kubectl("-n", "kube-system", "get", "configmap", name, "-o", "jsonpath={.data}")
         proxy = json.loads(kubectl("-n", "kube-system", "get", "daemonset", "kube-proxy", "-o", "json"))
         assert proxy["spec"]["template"]["spec"]["containers"][0]["image"].endswith(f"/kube-proxy:{version}")

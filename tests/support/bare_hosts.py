@@ -11,7 +11,8 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
-from host_pool import CACHE, NETWORK, VERSION, HostPool
+from host_pool import NETWORK, HostPool
+from lab_kubernetes import CACHE, VERSION
 from package_repository import PackageRepository
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of

@@ -5,30 +5,22 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
+from lab_kubernetes import VERSION, record
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
     DEFAULT_UNREACHABLE,
     network_of,
     unreachable_networks,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import cache as image
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.build import Request
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import (
-    DEFAULT_DIRECTORY,
-    Cache,
-    Layout,
-)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machine import lifecycle
 
-VERSION = "v1.20.2"
-CACHE = os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or os.path.expanduser("~/.cache/kubeadm-control-plane")
 # The local provider's own bridge and subnets: its endpoint and `make clean` reach these machines too.
 NETWORK = ("kcp0", "10.222.0.0/24", "10.223.0.0/16")
 GROUP = "kubeadm_pool"
@@ -51,9 +43,7 @@ class HostPool:
 
     def image(self, version: str) -> dict[str, t.Any]:
         """What a host is made from: an image's record."""
-        cache = Cache(CACHE)
-        request = Request(image.image_name(version), version)
-        return image.ensure(cache, request, image.progress_of(cache, request))[0]
+        return record(version)
 
     def make(self, count: int, version: str = VERSION) -> list[str]:
         """Make so many more hosts with kubeadm of that version and return their names."""

@@ -9,12 +9,16 @@ import json
 import re
 import typing as t
 
-from host_pool import NETWORK, VERSION, HostPool
+from host_pool import NETWORK, HostPool
+from lab_kubernetes import VERSION
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import haproxy, lifecycle
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
 
+# The newest in which flags are a map, as the tests have them.
+API = kubernetes_versions.api(min(3, kubernetes_versions.api_version_for(VERSION).number)).api_version
 KUBECTL = "KUBECONFIG=/etc/kubernetes/admin.conf kubectl"
 
 
@@ -36,9 +40,9 @@ class ByHand:
         if not there:
             self.balance(1)
         documents = [
-            {"apiVersion": "kubeadm.k8s.io/v1beta2", "kind": "InitConfiguration"},
+            {"apiVersion": API, "kind": "InitConfiguration"},
             {
-                "apiVersion": "kubeadm.k8s.io/v1beta2",
+                "apiVersion": API,
                 "kind": "ClusterConfiguration",
                 "kubernetesVersion": VERSION,
                 "controlPlaneEndpoint": f"{self.balancer}:6443",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 from api_server import find_binary
+from lab_kubernetes import VERSION
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import (
@@ -52,7 +53,7 @@ CONFIG: list[dict[str, t.Any]] = [
     {
         "apiVersion": "kubeadm.k8s.io/v1beta2",
         "kind": "ClusterConfiguration",
-        "kubernetesVersion": "v1.20.2",
+        "kubernetesVersion": VERSION,
         "controlPlaneEndpoint": "10.0.0.100:6443",
     },
 ]

@@ -22,12 +22,14 @@ from pathlib import Path
 
 from api_server import find_binary
 from etcd_cluster import find_etcd, until
+from lab_kubernetes import VERSION
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_versions
 
 ROOT = Path(__file__).resolve().parents[2]
 SUPPORT = Path(__file__).resolve().parent
 ADDRESS = "192.0.2.7"
 NAME = "node-1"
-VERSION = "v1.20.2"
 BOUND_SECONDS = 240
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # systemd and the container runtime as far as kubeadm and the modules ask them.
@@ -147,7 +149,7 @@ class NamespacedNode:
 
     def make(self) -> None:
         """kubeadm's phases, as `kubeadm init` has them, but for what needs containers."""
-        api = {"apiVersion": "kubeadm.k8s.io/v1beta2"}
+        api = {"apiVersion": kubernetes_versions.api_version_for(VERSION).api_version}
         init = {
             **api,
             "kind": "InitConfiguration",

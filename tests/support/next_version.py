@@ -3,14 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Another Kubernetes version put on running machines: its programs in a folder, its container images in containerd.
 
-It is the same source under another version stamp, from the cache in which the local provider's images are made. Machines reach no
-registry, so a person of the real world would have pulled what is brought here.
+Both come from that version's machine image, whatever its source. Machines reach no registry, so a person of the real world would have
+pulled what is brought here.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -18,24 +16,28 @@ import tempfile
 import typing as t
 from pathlib import Path
 
-from host_pool import CACHE
+from lab_kubernetes import CACHE, record
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import cache as image
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import debian
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.build import Request
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.container_images import (
-    make_archives,
-    short_name,
-)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.container_images import short_name
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.containerd import OUTSIDE
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.kubernetes_source import (
     IMAGE_BINARIES,
     NODE_BINARIES,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Cache
 
 FOLDER = "/opt/kubernetes"
 # Where an Action finds the programs.
 BINARIES = {"source": "files", "path": f"{FOLDER}/{{version}}"}
+# Run in the image, beside its containerd's folder: each line of the list is a file's and an image's name.
+EXPORT = r"""set -eu
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+printf 'version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n' > /tmp/containerd.toml
+containerd --config /tmp/containerd.toml --log-level warn &
+until ctr version > /dev/null 2>&1; do sleep 0.1; done
+while read -r file image; do ctr -n k8s.io images export "/mnt/$file" "$image"; done < /mnt/list
+kill $!
+wait $! || true
+"""
 
 
 class NextVersion:
@@ -43,11 +45,12 @@ class NextVersion:
 
     def __init__(self, version: str) -> None:
         self.version = version
+        self._record = record(version)
         self._folder = self._made()
 
     def put(self, ssh: t.Sequence[str], control_plane: bool = True) -> None:
         """Put it on a machine; ``ssh`` are the words that run a command there. A worker needs kube-proxy's image alone."""
-        names = IMAGE_BINARIES if control_plane else ("kube-proxy",)
+        names = sorted(self._images) if control_plane else ["kube-proxy"]
         images = [f"images/{name}.tar" for name in names]
         target = f"{FOLDER}/{self.version}"
         unpack = f"mkdir -p {target} && tar -xf - -C {target} && cd {target}"
@@ -65,27 +68,43 @@ class NextVersion:
             )
         assert done.returncode == 0, done.stderr[-2000:]
 
+    @property
+    def _images(self) -> dict[str, str]:
+        """The images of its control plane by their short names: another version may want another etcd and pause, too."""
+        wanted = (*IMAGE_BINARIES, "etcd", "pause", "coredns")
+        return {short_name(each): each for each in self._record["images"] if short_name(each) in wanted}
+
     def _made(self) -> Path:
-        cache = Cache(CACHE)
-        request = Request(image.image_name(self.version), self.version)
-        record, _changed = image.ensure(cache, request, image.progress_of(cache, request))
-        assert record["source"] == "debian-source", "only what is built here is there as programs of container images"
-        [built] = [each for each in Path(cache.kubernetes).glob(f"*/bin-{self.version}") if each.is_dir()]
-        key = hashlib.sha256(json.dumps([record["base"], built.stat().st_mtime_ns]).encode()).hexdigest()[:12]
-        folder = Path(cache.directory) / "upgrade" / f"{self.version}@{key}"
+        folder = Path(CACHE) / "upgrade" / Path(self._record["path"]).name
         if not folder.is_dir():
             folder.parent.mkdir(exist_ok=True)
             scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
             for name in NODE_BINARIES:
-                shutil.copy2(built / name, scratch / name)
-            wanted = [each for each in record["images"] if short_name(each) in IMAGE_BINARIES]
+                shutil.copy2(Path(self._record["path"]) / "rootfs/usr/bin" / name, scratch / name)
             (scratch / "images").mkdir()
-            base = os.path.join(cache.bases, record["base"])
-            make_archives(wanted, str(built), base, _no_packages, str(scratch / "images"), debian.architecture())
+            self._export(scratch / "images")
             scratch.chmod(0o755)
             scratch.rename(folder)
         return folder
 
-
-def _no_packages() -> t.Any:
-    raise AssertionError("the images of these programs need no packages")
+    def _export(self, target: Path) -> None:
+        """Write the images' archives; the image's own folder is copied first, since containerd writes in it."""
+        (target / "list").write_text("".join(f"{name}.tar {full}\n" for name, full in self._images.items()))
+        (target / "inside.sh").write_text(EXPORT)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            containerd = Path(scratch) / "containerd"
+            shutil.copytree(
+                Path(self._record["path"]) / "containerd",
+                containerd,
+                symlinks=True,
+                ignore=lambda path, names: ["snapshots"] if path.endswith("snapshotter.v1.overlayfs") else [],
+            )
+            paths = [os.path.join(scratch, each) for each in ("root", "upper", "work")]
+            for each in paths:
+                os.mkdir(each)
+            root, upper, work = paths
+            own = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"]
+            places = [root, ":".join(self._record["lower"]), upper, work, str(containerd), str(target)]
+            subprocess.run([*own, "/bin/sh", "-c", OUTSIDE, "sh", *places], check=True, timeout=300)
+        for each in ("list", "inside.sh"):
+            (target / each).unlink()

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from lab_kubernetes import VERSION
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import lifecycle as local_endpoint
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machine import lifecycle as local_machine
 
-VERSION = "v1.20.2"
 INVENTORY = """\
 plugin: kubeadm.control_plane.clusters
 manifests:

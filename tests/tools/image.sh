@@ -3,7 +3,8 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Makes the machine image that lab, bench and integration tests use, with its real Kubernetes binaries, once.
+# Makes the machine images that lab, bench and integration tests use, with their real Kubernetes binaries, once: v1.20.2, or what
+# KUBEADM_CONTROL_PLANE_KUBERNETES says (tests/support/lab_kubernetes.py).
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -11,5 +12,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 [ "$(id -u)" -eq 0 ] || die "building a machine image needs root"
 use_venv "$(main_venv)"
 cd "$CACHE"
-long "${1:-image.log}" "the machine image with Kubernetes v1.20.2" "4 s, or 6 to 10 minutes the first time" \
-  ansible-playbook -i localhost, "$REPO/tests/tools/image.yml"
+images='[{"version": "v1.20.2", "source": "auto", "binaries": ""}]'
+[ -z "${KUBEADM_CONTROL_PLANE_KUBERNETES:-}" ] || images="$(python "$REPO/tests/tools/kubernetes_images.py")"
+long "${1:-image.log}" "machine images with Kubernetes ${KUBEADM_CONTROL_PLANE_KUBERNETES:-v1.20.2}" "4 s, or 6 to 10 minutes the first time" \
+  ansible-playbook -i localhost, -e "{\"kubernetes_images\": $images}" "$REPO/tests/tools/image.yml"

@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from etcd_cluster import find_etcd, free_port
 from kubeadm_files import KUBEADM, PKI, Node, materials_of
+from lab_kubernetes import VERSION
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import (
@@ -108,7 +109,7 @@ class ControlPlane:
             {
                 "apiVersion": "kubeadm.k8s.io/v1beta2",
                 "kind": "ClusterConfiguration",
-                "kubernetesVersion": "v1.20.2",
+                "kubernetesVersion": VERSION,
                 "apiServer": {
                     "certSANs": ["127.0.0.1"],
                     "extraArgs": {

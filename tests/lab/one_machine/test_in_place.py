@@ -13,16 +13,17 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from actions_on_nodes import NodeActions
 from forged_certificates import Authorities, fetch, forge, late
+from lab_kubernetes import NEXT, VERSION, image_named, upgrades
 from machines import Machines
 from next_version import BINARIES, NextVersion
 from running_configuration import RunningConfiguration
 from workspace import Workspace
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
+
 from .conftest import NAME
 
-NEXT = "v1.21.0"
 SAN = "api.lab-one.example"
-PAUSE = "k8s.gcr.io/pause:3.2"
 
 
 class Lab(t.NamedTuple):
@@ -51,13 +52,16 @@ class Lab(t.NamedTuple):
 def _lab(workspace: Workspace, machines: Machines) -> Lab:
     """The node, with the next version's programs and images at hand."""
     [node] = machines.names()
-    machines.kubectl("taint", "nodes", node, "node-role.kubernetes.io/master-")
-    machines.kubectl("create", "deployment", "web", f"--image={PAUSE}")
-    NextVersion(NEXT).put(machines.ssh_words(node))
+    for key in kubernetes_facts.default_taint_keys(VERSION):
+        machines.kubectl("taint", "nodes", node, f"{key}-")
+    machines.kubectl("create", "deployment", "web", f"--image={image_named('pause')}")
+    if NEXT != VERSION:
+        NextVersion(NEXT).put(machines.ssh_words(node))
     machines.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=120s")
     return Lab(workspace, machines, NodeActions(workspace, NAME), node)
 
 
+@upgrades
 def test_upgrade(lab: Lab, record_property: t.Callable[[str, object], None]) -> None:
     """The same machine with the next version; nothing was drained, its user's pod went on, and no rollout follows."""
     pods = lab.pods()

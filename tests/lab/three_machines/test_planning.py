@@ -9,6 +9,7 @@ import re
 import typing as t
 
 import pytest
+from lab_kubernetes import NEXT, upgrades
 from machines import Machines
 from workspace import Workspace
 
@@ -44,11 +45,12 @@ def test_plan_and_check_mode_say_the_same_and_write_nothing(workspace: Workspace
     assert everything(workspace, three) == before
 
 
+@upgrades
 @pytest.mark.full
 def test_what_if_the_version_were_another(workspace: Workspace, three: Machines) -> None:
     """The saved snapshot with a changed manifest shows the rollout; without consent reconcile ends before it, and no machine is touched."""
     before = three.etcd_members(), three.configuration(), three.boot_ids()
-    wants(workspace, version="v1.21.0")
+    wants(workspace, version=NEXT)
     run = workspace.playbook("plan", "-e", f"control_plane_snapshot={SNAPSHOT}").succeeded()
     steps = re.findall(r"^ +\d+  (join|remove)", run.output, re.MULTILINE)
     assert steps == ["join", "remove"] * 3 and "leadership moves to" in run.output

@@ -19,14 +19,13 @@ from agreement import Agreement
 from availability import faults, steps_of
 from etcd_cluster import until
 from killed_runs import KilledRuns, Stop
+from lab_kubernetes import NEXT, VERSION, upgrades
 from machines import Machines
 from watcher import Watch
-from workspace import VERSION, Workspace
+from workspace import Workspace
 
 from .conftest import DOMAINS, NAME, wants
 
-# The same source under another stamp: kubeadm, kubelet and the images' tags agree on it (it is not Kubernetes 1.21).
-NEXT = "v1.21.0"
 DELETE = "cluster.x-k8s.io/delete-machine"
 HOOK = "pre-drain.delete.hook.machine.cluster.x-k8s.io/backup"
 # The first time that each has changed a machine or the cluster. Every point there is: test_killed.py and test_scale.py.
@@ -49,6 +48,7 @@ def watch(workspace: Workspace, three: Machines) -> t.Iterator[Watch]:
         yield running
 
 
+@upgrades
 @pytest.mark.usefixtures("watch")
 def test_another_version_with_runs_killed(workspace: Workspace, three: Machines, cluster: Agreement) -> None:
     """One at a time, each run killed after its next change, until one comes through; meanwhile the status says which are outdated and why."""
@@ -82,6 +82,7 @@ def test_another_version_with_runs_killed(workspace: Workspace, three: Machines,
     cluster.runs_version(NEXT)
 
 
+@upgrades
 def test_one_step_after_another(workspace: Workspace, cluster: Agreement) -> None:
     """By the journal every step was over before the next one began, by its own run's word or as interrupted; kube-proxy followed last."""
     assert overlaps(workspace, NAME) == []
