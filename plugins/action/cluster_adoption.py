@@ -29,7 +29,7 @@ from ..plugin_utils.objects.manifest.reader import ClusterManifest
 from ..plugin_utils.providers import inventory_pool
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.manifest_arguments import READING_SPEC, read_manifest
-from ..plugin_utils.store import opening
+from ..plugin_utils.store import lasting, opening
 from ..plugin_utils.store.base import Store, plain
 from ..plugin_utils.store.file import disk
 from ..plugin_utils.store.yaml_text import to_yaml
@@ -240,6 +240,12 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure(
                 f"where the manifest of {self._cluster} is to be written is not known; nothing was done. {hint}, or give the inventory of the "
                 "plugin kubeadm.control_plane.clusters a pattern such as manifests: [clusters/*.yaml]."
+            )
+        why = lasting.what_is_lost(path)
+        if why:
+            raise ControlPlaneFailure(
+                f"the manifest of {self._cluster} is to be written to {path}, and nothing would be left of that: {why}. Nothing was done. Adopt from a "
+                "checkout of the project and commit the manifest, or name a file in a folder that is mounted into the job."
             )
         folder = os.path.dirname(os.path.abspath(path))
         if not os.path.isdir(folder):

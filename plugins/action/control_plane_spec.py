@@ -23,7 +23,7 @@ from ..plugin_utils.objects.validate import update
 from ..plugin_utils.records import control_plane_fields, stored_cluster
 from ..plugin_utils.records.cluster_objects import CLUSTER, CONTROL_PLANE, Object
 from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC, read_manifest
-from ..plugin_utils.store import opening
+from ..plugin_utils.store import lasting, opening
 from ..plugin_utils.store.overlay import OverlayStore
 
 NOW = "now"
@@ -67,6 +67,7 @@ class ActionModule(ControlPlaneAction):
         if current == value:
             return {**result, "msg": self._say(arguments, f"{place} is {value} already. {_NEXT}")}
         self._check_edited(arguments, edit)
+        control_plane_fields.refuse_lost(edit)
         tree = control_plane_fields.work_tree(edit.file)
         if tree is not None:
             name = os.path.relpath(os.path.realpath(edit.file), tree.root)
@@ -97,6 +98,7 @@ class ActionModule(ControlPlaneAction):
 
     def _in_store(self, arguments: dict[str, t.Any], field: str, value: t.Any) -> dict[str, t.Any]:
         store = self.open_store(arguments)
+        lasting.require(arguments["store"])
         namespace, name = arguments["namespace"], arguments["cluster"]
         cluster = store.get(CLUSTER, namespace, name) or {}
         reference = (cluster.get("spec") or {}).get("controlPlaneRef") or {}

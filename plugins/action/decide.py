@@ -27,7 +27,6 @@ from ..plugin_utils.reconcile import (
     deleted_machines,
     join_tokens,
     plan_and_reconcile,
-    plan_files,
     snapshot_before_change,
 )
 from ..plugin_utils.reconcile.creation_preflight import look_beforehand
@@ -86,6 +85,7 @@ class ActionModule(ControlPlaneAction):
         "replace": plan_and_reconcile.POLICY_SPEC,
         "consent": plan_and_reconcile.CONSENT_SPEC,
         "plan_file": {"type": "path"},
+        "plan": {"type": "raw"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -112,7 +112,7 @@ class ActionModule(ControlPlaneAction):
         else:
             close_intents(journal, arguments["run"], "succeeded", "the step's tasks ended without an error")
             self.display.send("done", result="succeeded")
-        plan = self._plan_file(arguments)
+        plan = plan_and_reconcile.followed(arguments, self.host_of(arguments["cluster"]), store)
         policy = plan_and_reconcile.policy(arguments, approved=plan is not None)
         steps = tuple(str(each["action"]) for each in steps_of(journal, arguments["run"]))
         if steps and not self.check_mode:
@@ -139,7 +139,8 @@ class ActionModule(ControlPlaneAction):
             seen = self._decide_once(this)
             if seen is None or self.check_mode:
                 return seen
-            self._tidy_up(seen)
+            if this.plan is None or this.begun:
+                self._tidy_up(seen)
             self._waited.look(seen.decision)
             if seen.action != terms.WAIT:
                 if not seen.acts or edits == EDITS or not self._edited(seen.objects, this.arguments):
@@ -218,7 +219,7 @@ class ActionModule(ControlPlaneAction):
         begins = False
         try:
             if this.plan is not None:
-                place = this.plan.where(seen.objects, seen.snapshot, seen.decision)
+                place = this.plan.where(seen.objects, seen.snapshot, seen.decision, begins=not this.begun)
             taken = seen.acts and (place is None or place.step is not None)
             if taken:
                 self._keep_keys(seen.objects, seen.decision)
@@ -227,6 +228,9 @@ class ActionModule(ControlPlaneAction):
                 # A run that was killed leaves no copy after its last step, and the step may take the API away.
                 export.keep_copy(self, this.arguments)
             begins = taken
+            if this.plan is not None and not this.begun:
+                # Not before the cluster is known to be as the plan expects.
+                self._tidy_up(seen)
         finally:
             write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=begins)
         return place
@@ -261,13 +265,6 @@ class ActionModule(ControlPlaneAction):
         if arguments["remediate"]:
             objects = self.open_objects(arguments, store)
             stored_health_checks.annotate(objects, [each for each in arguments["remediate"] if objects.machine(each)])
-
-    @staticmethod
-    def _plan_file(arguments: dict[str, t.Any]) -> t.Optional[plan_and_reconcile.FollowedPlan]:
-        if not arguments["plan_file"]:
-            return None
-        document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
-        return plan_and_reconcile.FollowedPlan(document, arguments["plan_file"])
 
     def _answer(self, this: Pass, seen: Seen, place: t.Optional[Position]) -> dict[str, t.Any]:
         """Note the step in the journal, and return it.
@@ -351,7 +348,7 @@ class ActionModule(ControlPlaneAction):
 
     def _plan_ended(self, seen: Seen, plan: plan_and_reconcile.FollowedPlan) -> dict[str, t.Any]:
         said = (
-            f"the plan {plan.file} has no step left. What would follow now is not part of it: {decision_text.describe(seen.decision)}. "
+            f"the plan {plan.title} has no step left. What would follow now is not part of it: {decision_text.describe(seen.decision)}. "
             "Make a new plan for that, or reconcile without one."
         )
         self.progress(seen.objects.name, said)
@@ -361,14 +358,17 @@ class ActionModule(ControlPlaneAction):
         """Show the plan of check mode."""
         document = make_plan(public_snapshot(seen.snapshot), now_rfc3339())
         self.display.display("\n" + plan_text(document))
+        acts = bool(acting_steps(document, approved=plan is not None))
         if plan is not None:
-            plan.where(seen.objects, seen.snapshot, seen.decision)
+            place = plan.where(seen.objects, seen.snapshot, seen.decision, begins=True)
+            self.progress(seen.objects.name, plan.accepted(place))
+            acts = place.step is not None
         said = decision_text.describe(seen.decision)
         if seen.action == terms.BLOCKED:
             raise ControlPlaneFailure(f"{seen.objects.title} is blocked: {said}", decision=_public(seen.decision))
         return {
             **_result(seen.decision, said),
-            "changed": bool(acting_steps(document, approved=plan is not None)),
+            "changed": acts,
             "plan": [*document["steps"], document["end"]],
             "prepare": [],
         }

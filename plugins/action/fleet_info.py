@@ -66,7 +66,10 @@ class ActionModule(ActionBase):
             "fleet_settled": len(settled),
             "fleet_strategy": STRATEGY_OF_SEVERAL if len(left) > 1 else STRATEGY_OF_ONE,
         }
-        found = {"clusters": len(hosts), "settled": sorted(settled), "ansible_facts": facts}
+        found: dict[str, t.Any] = {"clusters": len(hosts), "settled": sorted(settled), "ansible_facts": facts}
+        if arguments["playbook"] == "plan":
+            # Also where no cluster is left to be planned: without it the next job of a workflow would not know that none was approved.
+            found["ansible_stats"] = {"data": {"control_plane_plan": {}}, "per_host": False, "aggregate": True}
         return readable({**result, "changed": False, **found})
 
     def _wrong_values(self, variables: dict[str, t.Any], known: t.Sequence[str]) -> list[str]:

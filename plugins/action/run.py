@@ -20,11 +20,11 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision import terms
 from ..plugin_utils.move import export
 from ..plugin_utils.progress import channel, kept_error
-from ..plugin_utils.reconcile import run_outcomes
+from ..plugin_utils.reconcile import plan_and_reconcile, run_outcomes
 from ..plugin_utils.reconcile.applying import MANIFEST_SPEC, ApplyingAction
 from ..plugin_utils.reconcile.metrics import files
 from ..plugin_utils.records.journal_entries import steps_of
-from ..plugin_utils.store import opening
+from ..plugin_utils.store import lasting, opening
 from ..plugin_utils.store.base import StoreError
 from ..plugin_utils.store.lock import file_lock, marks
 
@@ -78,6 +78,9 @@ class ActionModule(ApplyingAction):
         if opening.export_directory(arguments["store"]) and self.ciphers()[0] is None:
             # Said before anything is done, not after the first step.
             raise ControlPlaneFailure(export.PASSWORD_MISSING)
+        if arguments["plan"] not in (None, ""):
+            # What is no plan of this cluster is refused before anything is locked.
+            plan_and_reconcile.followed(arguments, self.host_of(arguments["cluster"]), self.open_store(arguments))
         if self.check_mode:
             self.refuse_beforehand(arguments)
             started = {**_not_begun(arguments), "begun": True}
@@ -101,6 +104,7 @@ class ActionModule(ApplyingAction):
     def _take_lock(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         store = self.open_store(arguments)
         del store  # opening it tells options that contradict each other, and a password that is missing
+        lasting.require(arguments["store"])
         opening.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
         purpose = marks.USE_EXPORT if arguments["use_export"] else marks.WORK
         try:

@@ -45,6 +45,12 @@ options:
     description: With O(state=present), a plan that M(kubeadm.control_plane.plan) kept; where it was made for another manifest nothing is stored.
     type: path
     version_added: 0.2.0
+  plan:
+    description:
+      - The digest of a plan that M(kubeadm.control_plane.plan) kept in the store (its option O(kubeadm.control_plane.plan#module:keep)), in place of
+        O(plan_file), or the digests of several clusters' plans by the clusters' inventory names. An empty text is none.
+    type: raw
+    version_added: 0.10.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._cluster.providers

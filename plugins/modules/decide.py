@@ -93,8 +93,15 @@ options:
     description:
       - A plan that M(kubeadm.control_plane.plan) kept. Only its steps are taken, each only while what is observed is what the plan expects before it, or
         while a run that was killed left that very step half done. Otherwise the module fails and shows what differs.
+      - Before the first step of a run the plan is made again, and has to be what is left of this one.
     type: path
     version_added: 0.2.0
+  plan:
+    description:
+      - The digest of a plan that M(kubeadm.control_plane.plan) kept in the store (its option O(kubeadm.control_plane.plan#module:keep)), in place of
+        O(plan_file), or the digests of several clusters' plans by the clusters' inventory names. An empty text is none.
+    type: raw
+    version_added: 0.10.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._cluster.run

@@ -60,6 +60,12 @@ settled:
   returned: success
   type: list
   elements: str
+ansible_stats:
+  description:
+    - An empty C(control_plane_plan), to which each cluster that is planned adds its digest; see M(kubeadm.control_plane.plan).
+  returned: with O(playbook=plan)
+  type: dict
+  version_added: 0.10.0
 ansible_facts:
   description: For the play that follows.
   returned: success

@@ -18,7 +18,8 @@ description:
     this order; then that nothing is left to do, or what blocks it and what a person can do.
   - It is the function that M(kubeadm.control_plane.decide) takes its next step from, run forward. The steps that follow are
     these, or the run says what changed.
-  - Changes neither the store nor the cluster, in check mode or not, and takes no lock; it can run beside a reconcile.
+  - Changes neither the cluster nor its objects, in check mode or not, and takes no lock; it can run beside a reconcile. With O(keep) the plan itself is put
+    into the store.
   - Plans on the live cluster with O(store), or on a saved O(snapshot), for which neither the cluster nor the store is needed.
 options:
   store:
@@ -58,6 +59,14 @@ options:
       - A file to which the snapshot that was planned on is written as JSON, readable for its owner alone. It holds no secrets.
       - Not written in check mode.
     type: path
+  keep:
+    description:
+      - Whether the plan is kept in the store, as a ConfigMap, by its digest, which M(kubeadm.control_plane.decide) takes. The last ten of a cluster are kept.
+      - In an AWX job the default is V(true), since nothing else reaches the next job; where the plan can't be kept that is a warning then. Elsewhere it is
+        V(false).
+      - Not in check mode, and not with O(snapshot).
+    type: bool
+    version_added: 0.10.0
   show:
     description: Whether the plan is printed.
     type: bool
@@ -104,6 +113,23 @@ EXAMPLES = r"""
       - /srv/clusters/prod.yaml
     plan_file: /srv/clusters/prod.plan.json
     snapshot_file: /srv/clusters/prod.snapshot.json
+
+- name: Keep the plan in the store
+  kubeadm.control_plane.plan:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    manifests:
+      - /srv/clusters/prod.yaml
+    keep: true
+  register: prod
+
+- name: Carry out the step that the plan is at
+  kubeadm.control_plane.decide:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    plan: "{{ prod.digest }}"
 
 - name: What would a changed manifest do? (no cluster is asked, no store is read)
   kubeadm.control_plane.plan:
@@ -153,6 +179,37 @@ blocked:
   description: Whether the plan ends with something that a person must change.
   returned: success
   type: bool
+digest:
+  description: What a person approves the plan by, the same for the same steps (docs/reference/plan.md, "The digest").
+  returned: success
+  type: str
+  sample: "sha256:0d4f4ff4c6e1c0d4b1a4d0d3a0d6c5f0a9c2b7d5a1a2b3c4d5e6f708192a3b4c"
+  version_added: 0.10.0
+kept:
+  description: Whether the plan is in the store now, so that reconcile can be given its digest.
+  returned: success
+  type: bool
+  version_added: 0.10.0
+ansible_stats:
+  description:
+    - What C(ansible.builtin.set_stats) would set. Ansible merges what several clusters have and adds their numbers; in a workflow of AWX the next jobs get
+      it as extra variables.
+  returned: success
+  type: dict
+  contains:
+    data:
+      description:
+        - C(control_plane_plan) has the digest by the cluster's inventory name, as reconcile takes it.
+        - C(control_plane_plan_clusters) has C(digest), C(steps), C(risks) and C(blocked) by that name; C(control_plane_plan_steps),
+          C(control_plane_plan_risks) and C(control_plane_plan_blocked) are how many steps and risks there are, and how many clusters end blocked.
+      type: dict
+    per_host:
+      description: V(false), they are the run's.
+      type: bool
+    aggregate:
+      description: V(true), those of several clusters are put together.
+      type: bool
+  version_added: 0.10.0
 specHash:
   description: The hash of what the manifest wants.
   returned: success

@@ -98,6 +98,11 @@ options:
     description: See O(kubeadm.control_plane.cluster#module:plan_file).
     type: path
     version_added: 0.10.0
+  plan:
+    description:
+      - See O(kubeadm.control_plane.cluster#module:plan). What is no plan of this cluster is refused before the lock is taken.
+    type: raw
+    version_added: 0.10.0
   started:
     description: With O(state=absent), what the start of the run returned; empty where it failed.
     type: dict

@@ -21,6 +21,7 @@ TOGETHER = ("store", "workload")
 # Those that run playbooks are a share of their own, as together they would be the longest by far.
 WITH_PLAYBOOKS = (
     "store/test_playbooks.py",
+    "store/test_kept_plan.py",
     "store/test_from_cluster_api.py",
     "store/test_interleavings.py",
     "store/test_deleted_control_plane.py",

@@ -76,6 +76,8 @@ EVIDENCE_SECONDS = 60.0
 # --- Kept copies ---
 
 SNAPSHOTS_KEPT = 5
+# Plans of a cluster in the store, those that were made last.
+PLANS_KEPT = 10
 # A removal that is started again so soon is served by the snapshot that it took before.
 SNAPSHOT_AGE_SECONDS = 300
 ROTATION_SNAPSHOTS_KEPT = 2

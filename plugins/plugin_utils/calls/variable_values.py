@@ -41,6 +41,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         (
             "control_plane_ignore_worker_nodes",
+            "control_plane_keep_plan",
             "control_plane_move_undo",
             "control_plane_several",
             "control_plane_use_export",

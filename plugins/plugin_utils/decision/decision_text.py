@@ -29,6 +29,7 @@ def describe(decision: Object) -> str:
     return _one_line(line + etcd_change(decision))
 
 
+RISK = "both are needed from then on"
 # The steps that etcd's membership is changed by.
 _OF_MEMBERS = (terms.INITIALIZE, terms.JOIN, terms.REMOVE, terms.RECOVER_SINGLE_VOTER)
 
@@ -56,9 +57,18 @@ def etcd_change(decision: Object) -> str:
     if before == after:
         return "; etcd unchanged"
     text = f"; etcd {_figures(before)} → {_figures(after)}" if before["voters"] else f"; etcd {_figures(after)}"
-    if before["voters"] == 1 and after["voters"] == 2:
-        text += " (risk: both are needed from then on)"
-    return text
+    return text + (f" (risk: {RISK})" if _is_second_voter(decision) else "")
+
+
+def risk(decision: Object) -> str:
+    """Return a step's risk to etcd's quorum, "" for most steps."""
+    if _is_second_voter(decision):
+        return f"etcd gets its second voter: {RISK}"
+    return "etcd is started as its only member" if decision["action"] == terms.RECOVER_SINGLE_VOTER else ""
+
+
+def _is_second_voter(decision: Object) -> bool:
+    return voters(decision) == [1, 2]
 
 
 def _figures(figures: Object) -> str:

@@ -9,8 +9,11 @@ Source: docs/reference/cluster_api.md, "Names and markers", "Creating a machine"
 from __future__ import annotations
 
 import base64
+import hashlib
+import itertools
 import re
 import secrets as random_source
+from collections.abc import Iterator
 
 from ...module_utils.common.violations import ManifestError, Violation
 
@@ -156,6 +159,13 @@ def fnv_1a(data: bytes) -> int:
 def random_suffix() -> str:
     """Return five random characters for a machine's name."""
     return "".join(random_source.choice(RANDOM_ALPHABET) for _position in range(RANDOM_LENGTH))
+
+
+def suffixes(seed: str) -> Iterator[str]:
+    """Yield such suffixes without end, the same ones for the same seed."""
+    for number in itertools.count():
+        drawn = hashlib.sha256(f"{number} {seed}".encode()).digest()[:RANDOM_LENGTH]
+        yield "".join(RANDOM_ALPHABET[byte % len(RANDOM_ALPHABET)] for byte in drawn)
 
 
 def template_problems(template: str, cluster: str, control_plane: str) -> list[str]:

@@ -25,6 +25,7 @@ from ..records.cluster_objects import (
     kind_of,
     machine_kind_of_template,
 )
+from ..records.plans import kept_plans
 from ..records.resource_sets import stored_resource_sets
 from ..store.base import KindRef, Store, kind_ref_of
 
@@ -83,6 +84,8 @@ class Graph:
             if (each.get("spec") or {}).get("clusterName") == self.cluster:
                 self._add(each)
         self._resource_sets()
+        for each in kept_plans.of_cluster(self._store, self.namespace, self.cluster):
+            self._add(each)
         for purpose in _PURPOSES:
             self._name(SECRET, kinds.secret_name(self.cluster, purpose))
         self._references()

@@ -20,13 +20,14 @@ from ..records.manifest_arguments import MANIFESTS_SPEC
 from ..store import opening
 from ..store.base import Store, StoreError
 from ..store.overlay import OverlayStore
-from . import deleted_machines, plan_and_reconcile, plan_files
+from . import deleted_machines, plan_and_reconcile
 from .foreseeing import ForeseeingAction
 
 MANIFEST_SPEC: dict[str, t.Any] = {
     **MANIFESTS_SPEC,
     "ignore_worker_nodes": {"type": "bool", "default": False},
     "plan_file": {"type": "path"},
+    "plan": {"type": "raw"},
 }
 
 
@@ -55,8 +56,9 @@ class ApplyingAction(ForeseeingAction):
                 return self._from_the_store(arguments)
             manifest = self.manifest(arguments)
             store = self.open_store(arguments)
-            if arguments["plan_file"]:
-                self._check_plan(store, manifest, arguments)
+            plan = plan_and_reconcile.followed(arguments, self.host_of(arguments["cluster"]), store)
+            if plan is not None:
+                self._check_plan(plan, store, manifest, arguments)
             new = not self.check_mode and store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None
             if new:
                 self._refuse_new(store, manifest, arguments)
@@ -140,10 +142,14 @@ class ApplyingAction(ForeseeingAction):
             title = f"{arguments['namespace']}/{arguments['cluster']}"
             raise ControlPlaneFailure("\n".join([f"{title} can't be made:", *lines, "Nothing was stored."]))
 
-    def _check_plan(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
+    def _check_plan(
+        self,
+        plan: plan_and_reconcile.FollowedPlan,
+        store: Store,
+        manifest: ClusterManifest,
+        arguments: dict[str, t.Any],
+    ) -> None:
         """Fail before storing anything where the plan is of another manifest."""
-        document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
         as_if = OverlayStore(store if opening.exists(arguments["store"]) else None, now_rfc3339())
         stored_cluster.apply_manifest(as_if, manifest)
-        parts = plan_and_reconcile.wanted_parts(self.open_objects(arguments, as_if))
-        plan_and_reconcile.check_spec(document, parts, arguments["plan_file"])
+        plan_and_reconcile.check_spec(plan, plan_and_reconcile.wanted_parts(self.open_objects(arguments, as_if)))

@@ -8,6 +8,7 @@ A plan made and shown, a plan followed, a manifest taken as if it were applied.
 
 from __future__ import annotations
 
+import json
 import os
 import typing as t
 
@@ -15,12 +16,13 @@ from ..calls.failure import ControlPlaneFailure
 from ..decision import terms
 from ..decision.decision_text import verb
 from ..decision.plan.document import changed_spec
-from ..decision.plan.follow import Position, position
+from ..decision.plan.follow import Departure, Position, departure, position
 from ..decision.plan.text import headline
 from ..decision.snapshot.public import public_snapshot
 from ..decision.snapshot.spec_hash import spec_parts
-from ..decision.snapshot.state_fingerprint import fingerprint
+from ..decision.snapshot.state_fingerprint import fingerprint, state_of
 from ..decision.snapshot.typed_snapshot import Problem
+from ..documents import names
 from ..objects import kinds
 from ..objects.manifest.reader import ClusterManifest
 from ..observe.maintenance_window import maintenance
@@ -28,13 +30,16 @@ from ..observe.readiness_gates import Gates
 from ..records import stored_cluster
 from ..records.cluster_objects import ClusterObjects, Object
 from ..records.machine_objects import new_name, prepared_matches
+from ..records.plans import kept_plans
 from ..records.resource_sets import stored_resource_sets
 from ..store.base import Store
 from ..store.overlay import OverlayStore
+from . import plan_files
 
 POLICY_SPEC: dict[str, t.Any] = {"type": "str", "default": "allow", "choices": ["allow", "ask", "never"]}
 CONSENT_SPEC: dict[str, t.Any] = {"type": "list", "elements": "str", "default": []}
 CONSENTS = (terms.RECOVER_SINGLE_VOTER, terms.GIVE_UP_BOOTSTRAP, terms.INITIALIZE)
+OPTIONS = "control_plane_plan and control_plane_plan_file"
 _SHOWN = 20
 
 
@@ -70,15 +75,16 @@ def wanted_parts(objects: ClusterObjects) -> dict[str, str]:
     return spec_parts(public_snapshot(wanted))
 
 
-def check_spec(document: Object, parts: t.Mapping[str, str], file: str) -> None:
+def check_spec(plan: FollowedPlan, parts: t.Mapping[str, str]) -> None:
     """Refuse a plan that was made for another manifest."""
+    document = plan.document
     if document["specHash"] == fingerprint(dict(parts)):
         return
     paths = changed_spec(document["spec"], parts)
     raise ControlPlaneFailure(
-        f"the plan {file} was made for another manifest of {document['namespace']}/{document['cluster']}: these fields differ from the manifest's: "
+        f"the plan {plan.title} was made for another manifest of {document['namespace']}/{document['cluster']}: these fields differ from the manifest's: "
         f"{', '.join(paths[:_SHOWN])}. Nothing was changed. Put the manifest back, or make a new plan: "
-        f"playbook kubeadm.control_plane.plan with -e control_plane_plan_file={file}, read it, then reconcile with it.",
+        f"{plan.renewal}.",
         specHash={"expected": document["specHash"], "observed": fingerprint(dict(parts))},
     )
 
@@ -151,7 +157,7 @@ def _gates_of(control_plane: t.Optional[Object]) -> t.Any:
 class NewNames:
     """Names for a plan's new machines: fitting prepared ones, else generated.
 
-    New names follow the naming template.
+    New names follow the naming template. The same state and manifest get the same ones, so that a plan made twice has one digest.
     """
 
     def __init__(self, snapshot: Object) -> None:
@@ -170,6 +176,10 @@ class NewNames:
             infrastructure_machines={str(each["metadata"]["name"]): each for each in [*entries, *prepared]},
         )
         self._taken: set[str] = set()
+        metadata = snapshot["controlPlane"]["metadata"]
+        seed = [metadata.get("uid"), metadata.get("generation"), spec_parts(snapshot), state_of(snapshot)]
+        suffixes = names.suffixes(json.dumps([self._objects.namespace, self._objects.name, *seed], sort_keys=True))
+        self._suffix = lambda: next(suffixes)
 
     def __call__(self, failure_domain: str) -> str:
         """Return a name for the next new machine."""
@@ -178,35 +188,63 @@ class NewNames:
             if name not in self._taken and prepared_matches(self._objects, each, failure_domain):
                 break
         else:
-            name = new_name(self._objects)
+            name = new_name(self._objects, self._suffix)
             while name in self._taken:
-                name = new_name(self._objects)
+                name = new_name(self._objects, self._suffix)
         self._taken.add(name)
         return name
 
 
 class FollowedPlan:
-    """Plan that is being carried out."""
+    """Plan that is being carried out.
 
-    def __init__(self, document: Object, file: str) -> None:
+    `title` names it in messages, its file or its digest; `renewal` says how another one is made.
+    """
+
+    def __init__(self, document: Object, title: str, renewal: str) -> None:
         self.document = document
-        self.file = file
+        self.title = title
+        self.renewal = renewal
 
-    def where(self, objects: ClusterObjects, snapshot: Object, decision: Object) -> Position:
+    def where(self, objects: ClusterObjects, snapshot: Object, decision: Object, begins: bool = False) -> Position:
         """Return the cluster's position in the plan.
 
-        Fails where the cluster has left the plan, and shows the difference.
+        Fails where the cluster has left the plan, and shows the difference. Where a run begins its whole plan is made again, and has to be what is left
+        of this one.
         """
-        check_spec(self.document, wanted_parts(objects), self.file)
+        check_spec(self, wanted_parts(objects))
         found = position(self.document, snapshot, decision)
         if found.step is None and not found.ended and decision["action"] not in terms.ENDINGS:
             raise self._left(objects, found, decision)
+        if begins and found.step is not None:
+            leaves = departure(self.document, found.step, snapshot, decision)
+            if leaves is not None:
+                raise self._other(objects, leaves)
         return found
+
+    def accepted(self, place: Position) -> str:
+        """Return how much of this plan an accepting run would do."""
+        count = len(self.document["steps"])
+        if place.step is None:
+            return f"the plan {self.title} would be accepted, and none of its {count} steps would be taken now"
+        return f"the plan {self.title} would be accepted, and carried out from step {place.step['step']} of {count} on"
+
+    def _other(self, objects: ClusterObjects, leaves: Departure) -> ControlPlaneFailure:
+        approved, now = (headline(each) if each else "nothing, the plan ends" for each in (leaves.approved, leaves.now))
+        return ControlPlaneFailure(
+            f"{objects.title} would not be carried to the end of the plan {self.title}, so nothing was done.\n"
+            f"  step {leaves.number}, approved: {approved}\n  step {leaves.number}, now: {now}\n{self._what_to_type()}"
+        )
+
+    def _what_to_type(self) -> str:
+        return (
+            f"What to type: make a new plan ({self.renewal}). To continue without a plan, reconcile without {OPTIONS}."
+        )
 
     def _left(self, objects: ClusterObjects, found: Position, decision: Object) -> ControlPlaneFailure:
         nearest = t.cast(Object, found.nearest)
         stop = f"before step {nearest['step']} ({headline(nearest)})" if "step" in nearest else "at the plan's end"
-        lines = [f"{objects.title} is not as the plan {self.file} expects, so nothing more was done."]
+        lines = [f"{objects.title} is not as the plan {self.title} expects, so nothing more was done."]
         if found.next_differs:
             lines.append(
                 f"Its state is as {stop}, but what follows from it now is: {verb(decision)} "
@@ -217,11 +255,37 @@ class FollowedPlan:
             lines += [f"  {_line(each)}" for each in found.differences[:_SHOWN]]
             if len(found.differences) > _SHOWN:
                 lines.append(f"  and {len(found.differences) - _SHOWN} more")
-        lines.append(
-            f"What to type: make a new plan (playbook kubeadm.control_plane.plan with -e control_plane_plan_file={self.file}), read it, then "
-            "reconcile with it. To continue without a plan, reconcile without control_plane_plan_file."
-        )
+        lines.append(self._what_to_type())
         return ControlPlaneFailure("\n".join(lines), difference=list(found.differences))
+
+
+def followed(arguments: t.Mapping[str, t.Any], host: str, store: Store) -> t.Optional[FollowedPlan]:
+    """Return the plan that a run carries out, None without one.
+
+    Args:
+        arguments: ``plan`` (as kept_plans.chosen() takes it) and ``plan_file``.
+        host: the cluster's inventory name.
+        store: the cluster's store, where a plan is read by its digest.
+
+    Raises:
+        ControlPlaneFailure: it is not known, can't be followed, or is another cluster's; or there are two.
+    """
+    digest, file = kept_plans.chosen(arguments["plan"], host), arguments["plan_file"]
+    if digest and file:
+        raise ControlPlaneFailure(
+            "control_plane_plan and control_plane_plan_file both name a plan, and one can be carried out. Nothing was done. Give one of them."
+        )
+    of_cluster = (arguments["namespace"], arguments["cluster"])
+    make, then = "playbook kubeadm.control_plane.plan with -e", "read it, then reconcile with"
+    if digest:
+        document = kept_plans.read(store, *of_cluster, digest)
+        return FollowedPlan(
+            document, digest, f"{make} control_plane_keep_plan=true, {then} -e control_plane_plan=ITS DIGEST"
+        )
+    if file:
+        document = plan_files.read_plan_file(file, *of_cluster)
+        return FollowedPlan(document, file, f"{make} control_plane_plan_file={file}, {then} it")
+    return None
 
 
 def _line(each: t.Mapping[str, t.Any]) -> str:

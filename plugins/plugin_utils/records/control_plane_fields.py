@@ -20,6 +20,7 @@ from ..documents.edit import Edit, is_template, set_scalar
 from ..documents.read import Document, read_files, read_text
 from ..objects import defaults, kinds
 from ..objects.manifest.related import Index, control_plane_reference
+from ..store import lasting
 from ..store.file import disk
 
 Keys = tuple[str, ...]
@@ -121,6 +122,20 @@ def write(edit: Edit, raw: bytes) -> None:
     disk.write_file(path, mark + edit.after.encode("utf-8"), stat.S_IMODE(current.st_mode))
     with contextlib.suppress(OSError):
         os.chown(path, current.st_uid, current.st_gid)
+
+
+def refuse_lost(edit: Edit) -> None:
+    """Refuse an edit of a file that is lost with the job.
+
+    As that of a project's copy in AWX is.
+    """
+    why = lasting.what_is_lost(edit.file)
+    if why:
+        raise ControlPlaneFailure(
+            f"{edit.file}:{edit.line}: {edit.path} is to become {edit.new} instead of {edit.old}, but nothing would be left of that: {why}. Nothing was "
+            f"written. Commit this change to the project, or leave {edit.path} out of the manifest and keep the objects in a Kubernetes store "
+            "(the inventory's option store: type: kubernetes), where it can be set from here."
+        )
 
 
 def work_tree(file: str) -> t.Optional[WorkTree]:

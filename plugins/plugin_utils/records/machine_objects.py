@@ -126,12 +126,16 @@ def record_remediation(objects: ClusterObjects, remediation: t.Mapping[str, t.An
     )
 
 
-def new_name(objects: ClusterObjects) -> str:
-    """Return a machine name that no object of the cluster has."""
+def new_name(objects: ClusterObjects, suffix: t.Callable[[], str] = names.random_suffix) -> str:
+    """Return a machine name that no object of the cluster has.
+
+    ``suffix`` gives the five characters at its end, others each time.
+    """
     control_plane = t.cast(Object, objects.control_plane)
     template = control_plane["spec"].get("machineNaming", {}).get("template", "")
     while True:
-        name = names.machine_name(template, cluster=objects.name, control_plane=str(control_plane["metadata"]["name"]))
+        control_plane_name = str(control_plane["metadata"]["name"])
+        name = names.machine_name(template, cluster=objects.name, control_plane=control_plane_name, random=suffix())
         if (
             name not in objects.infrastructure_machines
             and not objects.has_machine(name)

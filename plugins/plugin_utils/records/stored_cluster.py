@@ -37,6 +37,7 @@ from .cluster_objects import (
     delete_finally,
     kind_of,
 )
+from .plans import kept_plans
 from .propagation import changed_paths, propagate
 from .resource_sets import stored_resource_sets
 from .secret_values import checked_secrets
@@ -339,9 +340,8 @@ def _record_deletion(objects: ClusterObjects, control_plane: Object) -> list[str
 def delete_records(objects: ClusterObjects) -> list[str]:
     """Delete all objects of a deleted cluster, the Cluster last.
 
-    Its machines and infrastructure are gone already. With the Cluster last, a rerun finishes the deletion.
-
-    A Secret that neither the Cluster nor its control plane owns is a user's own, whatever its labels are, and is left (docs/contract.md).
+    Its machines and infrastructure are gone already. With the Cluster last, a rerun finishes the deletion. A Secret that neither the Cluster nor its
+    control plane owns is a user's own, whatever its labels are, and is left (docs/contract.md).
     """
     store, namespace, deleted = objects.store, objects.namespace, []
 
@@ -352,6 +352,7 @@ def delete_records(objects: ClusterObjects) -> list[str]:
     for check in stored_health_checks.of_cluster(store, namespace, objects.name):
         delete(stored_health_checks.HEALTH_CHECK, check["metadata"]["name"])
     deleted += stored_resource_sets.delete_with_cluster(store, objects.cluster)
+    kept_plans.delete_with_cluster(store, namespace, objects.name)
     for secret in store.list(SECRET, namespace, {CLUSTER_LABEL: objects.name}):
         if _owned(objects, secret):
             delete(SECRET, secret["metadata"]["name"])
@@ -382,10 +383,7 @@ def _owned(objects: ClusterObjects, secret: Object) -> bool:
 
 
 def is_last_record(objects: ClusterObjects) -> bool:
-    """Return whether only the Cluster object is left of a deletion.
-
-    A run ended while it deleted the records; the infrastructure was deleted before.
-    """
+    """Return whether a deletion's run ended with only the Cluster left."""
     if not objects.cluster["metadata"].get("deletionTimestamp"):
         return False
     return objects.control_plane is None and objects.infrastructure_cluster is None and not objects.all_machines

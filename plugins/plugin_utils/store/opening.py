@@ -12,6 +12,7 @@ import os
 import typing as t
 import urllib.parse
 
+from . import lasting
 from .base import Store, StoreError
 from .file.store import Cipher, FileStore
 from .lock.any_store import FileLocks, Locks
@@ -155,6 +156,7 @@ def require_writable(options: Options, namespace: str, patience_seconds: float =
     For callers that only report what a run would do.
     """
     check(options)
+    lasting.require(options)
     fix = "Nothing was done. Name another folder in the inventory's option store, or make this one writable for the user who runs Ansible."
     problem = unwritable(options, namespace)
     if problem:

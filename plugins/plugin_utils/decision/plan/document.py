@@ -66,6 +66,24 @@ def make_plan(snapshot: Object, created_at: str, names: Optional[Names] = None) 
     }
 
 
+def digest(document: Object) -> str:
+    """Return the digest that a person approves a plan by.
+
+    "sha256:" and 64 hexadecimal digits over whose plan it is, what the manifest wants, each step with its target (names of new machines included) and
+    the state before it, and how the plan ends (docs/reference/plan.md, "The digest"). Texts, times and etcd's leader are none of it.
+    """
+    stops = [*document["steps"], document["end"]]
+    covered = {
+        **{key: document[key] for key in ("planVersion", "namespace", "cluster", "specHash", "policy")},
+        "steps": [
+            [stop["action"], stop.get("target"), stop.get("needsApproval"), stop["expects"]["fingerprint"]]
+            for stop in stops
+        ],
+        "end": sorted(each["reason"] for each in document["end"]["reasons"]),
+    }
+    return fingerprint(covered)
+
+
 def acting_steps(document: Object, approved: bool = False) -> list[Object]:
     """Return the steps that reconcile would carry out now.
 

@@ -9,6 +9,7 @@ The invariant: docs/reference/invariants.md, "The plan is true".
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
@@ -16,6 +17,7 @@ from typing import Any, Optional
 from .. import terms
 from ..snapshot.state_fingerprint import difference, distance, fingerprint, state_of
 from .predict import predict
+from .steps import walk
 
 Object = dict[str, Any]
 # Steps that a killed run leaves half done without a machine that shows it.
@@ -61,6 +63,41 @@ def position(document: Object, snapshot: Object, decision: Object) -> Position:
                 return Position(step=step)
     nearest = min(stops, key=lambda step: distance(step["expects"]["state"], state))
     return Position(nearest=nearest, differences=difference(nearest["expects"]["state"], state))
+
+
+@dataclass(frozen=True)
+class Departure:
+    """First step in which two plans differ: approved, and made now.
+
+    `approved` or `now` is None where that plan has ended before the other.
+    """
+
+    number: int
+    approved: Optional[Object]
+    now: Optional[Object]
+
+
+def departure(document: Object, step: Object, snapshot: Object, decision: Object) -> Optional[Departure]:
+    """Return where a plan made now leaves the approved one.
+
+    None where it doesn't. From the step on that the cluster is at; `decision` is decide(snapshot). A plan that stops early, for it has to wait or is
+    blocked, does nothing that was not approved; an approved plan that ended so may have more steps now.
+    """
+    approved = document["steps"][step["step"] - 1 :]
+    begun = (decision.get("target") or {}).get("machine")
+    planned_names = [*([] if begun else [fixed_name(step)]), *(name for name, _domain in names_ahead(document, step))]
+    names = itertools.chain(filter(None, planned_names), (f"not-planned-{number}" for number in itertools.count(1)))
+    made = [decision for _view, decision in walk(snapshot, names=lambda _domain: next(names))]
+    end = made.pop()
+    # The first one is the step that position() has found, half done or not.
+    for planned, now in zip(approved[1:], made[1:]):
+        if not _same_step(planned, now):
+            return Departure(planned["step"], planned, now)
+    if len(made) > len(approved) and document["end"]["action"] == terms.NONE:
+        return Departure(len(document["steps"]) + 1, None, made[len(approved)])
+    if len(made) < len(approved) and end["action"] == terms.NONE:
+        return Departure(approved[len(made)]["step"], approved[len(made)], None)
+    return None
 
 
 def fixed_name(step: Object) -> Optional[str]:

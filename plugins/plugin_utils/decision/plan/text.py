@@ -16,6 +16,7 @@ from ....module_utils.common.legible import block
 from ....module_utils.common.values import clip, shortened
 from .. import terms
 from ..decision_text import verb
+from .document import digest
 
 Object = dict[str, Any]
 WIDTH = 110
@@ -31,11 +32,14 @@ _ENDINGS: Mapping[str, str] = {
 }
 
 
-def plan_text(document: Object, file: Optional[str] = None) -> str:
+def plan_text(document: Object, file: Optional[str] = None, in_store: bool = False) -> str:
     """Return the plan as text of many lines.
 
-    Without a newline at its end; `file` is where it is kept, if anywhere.
+    Without a newline at its end; `file` is where it is kept, if anywhere, and `in_store` whether it is by its digest. Names of new machines are shown where
+    they are fixed by that.
     """
+    if not (file or in_store):
+        document = _unnamed(document)
     wanted = document["wanted"]
     count = wanted.get("replicas")
     heading = f"PLAN {document['namespace']}/{document['cluster']}   {clip(wanted.get('version'), 40)}"
@@ -44,7 +48,12 @@ def plan_text(document: Object, file: Optional[str] = None) -> str:
     known = {*(document["observed"].get("machines") or {}), *_fixed_names(document)}
     for step in document["steps"]:
         lines += ["", *_step(step, known)]
-    lines += ["", *_end(document), *_limits(document, file)]
+    given = [f"control_plane_plan_file={file}"] if file else []
+    given += [f"control_plane_plan={digest(document)}"] if in_store else []
+    lines += ["", *_end(document), *_limits(document, given[0] if given else "")]
+    for where, each in zip([*([file] if file else []), "the store"], given):
+        text = f"Kept in {where}; reconcile with -e {each} carries out this plan and no other."
+        lines += ["", *_wrapped(text, "  ")]
     return block(lines)
 
 
@@ -143,20 +152,31 @@ def _end(document: Object) -> Iterator[str]:
         yield from _field("to do", each.get("fix") or "")
 
 
-def _limits(document: Object, file: Optional[str]) -> Iterator[str]:
+def _unnamed(document: Object) -> Object:
+    """Return a plan with the names of new machines left open.
+
+    Another run would give them others.
+    """
+    steps = [
+        {**step, "target": {key: value for key, value in step["target"].items() if key != "name"}}
+        if step["target"]
+        else step
+        for step in document["steps"]
+    ]
+    return {**document, "steps": steps}
+
+
+def _limits(document: Object, given: str) -> Iterator[str]:
     asks = next((step for step in document["steps"] if step["needsApproval"]), None)
     if asks is not None:
-        how = f"reconcile with -e control_plane_plan_file={file}."
-        if not file:
+        how = f"reconcile with -e {given}."
+        if not given:
             how = (
                 "keep the plan (plan with -e control_plane_plan_file=FILE), read it, then reconcile with the same file."
             )
         text = (
             f"NOTE: reconcile stops before step {asks['step']} until you consent (control_plane_replace is ask): {how}"
         )
-        yield from ("", *_wrapped(text, "  "))
-    if file:
-        text = f"Kept in {file}; reconcile with -e control_plane_plan_file={file} carries out this plan and no other."
         yield from ("", *_wrapped(text, "  "))
 
 

@@ -31,6 +31,8 @@ def follow_version(arguments: t.Mapping[str, t.Any], version: str) -> str:
     try:
         control_plane_fields.refuse_template(document, defaults.VERSION)
         edit, raw = control_plane_fields.edited(document, defaults.VERSION, version)
+        if edit.before != edit.after:
+            control_plane_fields.refuse_lost(edit)
     except (ManifestError, ControlPlaneFailure) as error:
         return f"set spec.version to {version} in the manifest yourself, before the next reconcile: {error}"
     place = f"{edit.file}:{edit.line}: {edit.path}"

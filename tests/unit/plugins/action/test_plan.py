@@ -146,6 +146,7 @@ def test_files_are_not_written_in_check_mode(folder: Folder) -> None:
 def test_an_earlier_plan_of_the_cluster_is_replaced_and_nothing_else_is(folder: Folder) -> None:
     folder.run(plan_file=str(folder.plan))
     first = folder.plan.read_text()
+    folder.wants(replicas=1)
     folder.run(plan_file=str(folder.plan))
     assert folder.plan.read_text() != first
     for content in ("precious", json.dumps({"planVersion": "v1", "cluster": "other", "namespace": "default"})):

@@ -35,7 +35,8 @@ OF_PLAYBOOKS = {
     "control_plane_watch_timeout",
 }
 # Named in Python alone.
-OF_THE_PLUGINS = {"control_plane_inventory_errors", "control_plane_inventory_host", REFUSED}
+OF_STATISTICS = {f"control_plane_plan_{each}" for each in ("blocked", "clusters", "risks", "steps")}
+OF_THE_PLUGINS = {"control_plane_inventory_errors", "control_plane_inventory_host", REFUSED, *OF_STATISTICS}
 
 
 def test_what_may_be_set_is_what_the_roles_document() -> None:

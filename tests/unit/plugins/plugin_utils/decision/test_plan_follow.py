@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.dec
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import make_plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.follow import (
     Position,
+    departure,
     fixed_name,
     names_ahead,
     position,
@@ -35,7 +36,11 @@ def made(builder: Builder) -> Object:
 
 def where(plan: Object, builder: Builder) -> Position:
     snapshot = builder.build()
-    return position(plan, snapshot, decide(snapshot))
+    decision = decide(snapshot)
+    found = position(plan, snapshot, decision)
+    # Wherever a run begins, what it would do is what is left of the plan.
+    assert found.step is None or departure(plan, found.step, snapshot, decision) is None
+    return found
 
 
 def number(found: Position) -> Any:
@@ -222,3 +227,50 @@ def test_a_stray_members_id_counts() -> None:
     assert number(where(plan, builder)) == 1
     plan["steps"][0]["target"]["memberID"] = "00000000deadbeef"
     assert where(plan, builder).next_differs
+
+
+def other_machine(plan: Object) -> None:
+    plan["steps"][3]["target"]["machine"] = "m3"
+
+
+def other_domain(plan: Object) -> None:
+    plan["steps"][2]["target"]["failureDomain"] = "z"
+
+
+def fewer_steps(plan: Object) -> None:
+    del plan["steps"][4:]
+
+
+def more_steps(plan: Object) -> None:
+    plan["steps"].append({**plan["steps"][4], "step": 7})
+
+
+@pytest.mark.parametrize(
+    ("edit", "number", "approved", "now"),
+    [
+        (other_domain, 3, "join", "join"),
+        (other_machine, 4, "remove", "remove"),
+        (fewer_steps, 5, None, "join"),
+        (more_steps, 7, "join", None),
+    ],
+)
+def test_where_a_plan_made_now_differs_the_step_is_told(edit: Any, number: int, approved: Any, now: Any) -> None:
+    """The state is the one that was planned on: what else decisions read has changed since."""
+    builder = upgrade(healthy(3))
+    plan, snapshot = made(builder), builder.build()
+    assert [step["action"] for step in plan["steps"]] == ["join", "remove"] * 3
+    edit(plan)
+    leaves = departure(plan, plan["steps"][0], snapshot, decide(snapshot))
+    assert leaves is not None and leaves.number == number
+    assert [each and each["action"] for each in (leaves.approved, leaves.now)] == [approved, now]
+
+
+def test_what_stops_early_does_nothing_that_was_not_approved() -> None:
+    """And an approved plan that ended with something to wait for may have more to come: its run ends with its last step."""
+    builder = upgrade(healthy(3))
+    plan = made(builder)
+    snapshot = {**builder.build(), "policy": {"replace": "never"}}
+    assert departure(plan, plan["steps"][0], snapshot, decide(snapshot)) is None
+    fewer_steps(plan)
+    plan["end"]["action"] = "postponed"
+    assert departure(plan, plan["steps"][0], builder.build(), decide(builder.build())) is None

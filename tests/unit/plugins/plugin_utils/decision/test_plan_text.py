@@ -94,7 +94,7 @@ def test_steps_are_numbered_and_say_target_domain_quorum_and_order() -> None:
 
 
 def test_leadership_and_fixed_names_are_said() -> None:
-    found = text(upgrade(healthy(3)), fixed=True)
+    found = text(upgrade(healthy(3)), fixed=True, file="prod.plan.json")
     assert "   1  join new machine prod-a\n" in found
     assert "      leader  m1 leads and stays the leader\n" in found
     assert re.search(r"leader  m1 leads; leadership moves to \S+ first", found)
