@@ -40,7 +40,7 @@ AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
                 "checks/outage": "outage",
                 "checks/preflight": "preflight hosts relaxed_preflight",
                 "conditions/machine": "health contract_conditions status",
-                "decide": "decide recovery remediation removal scaling strays",
+                "decide": "addons decide failure recovery remediation removal scaling strays",
                 "remediation/replacement": "remediation gates repair retry witnesses",
                 "remediation/retry": "retry",
                 "remediation/second_voter": "recovery",

@@ -68,6 +68,12 @@ def test_etcd_is_well() -> None:
     assert "restore" not in trouble["fix"] and "silent" not in trouble["message"]
 
 
+def test_a_bare_majority_is_enough() -> None:
+    trouble = told(down("m1", "m2", served=True))
+    assert "etcd answers: 3 voters, 2 answer (m1, m2), quorum 2; silent: m3" in trouble["message"]
+    assert "restore" not in trouble["fix"]
+
+
 def test_an_etcd_that_was_started_without_quorum_is_known_by_its_database() -> None:
     builder = healthy(3).unreachable("m1: its API server does not answer")
     builder.workload["storedMembers"] = [

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from builders import Builder, healthy, member_id
 from decisions import Change, changed
-from rules import check, external, outdate, reasons, upgrade
+from rules import check, external, lasting, outdate, reasons, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -106,6 +106,13 @@ def test_a_quorum_that_would_be_at_risk_is_listed() -> None:
     for builder in (joining(), leaving()):
         assert "EtcdQuorum" in failing(builder, lambda b: b.sick_member("m2").sick_member("m3"))
         assert "QuorumAtRisk" in reasons(decide(builder.build()))
+
+
+def test_a_quorum_at_risk_is_waited_for_until_it_lasts() -> None:
+    for builder in (joining(), leaving()):
+        builder.sick_member("m2").sick_member("m3")
+        assert decide(builder.build())["action"] == "wait"
+        assert decide(lasting(builder).build())["action"] == "blocked"
 
 
 def test_row_4_nodes() -> None:

@@ -163,10 +163,11 @@ class TestFailedJoiner:
         assert act(builder) == ("remove", "m2")
         assert act(builder.node("m1", ready="Unknown")) == ("wait", None)
 
-    def test_leadership_moves_first(self) -> None:
+    @pytest.mark.parametrize(("leader", "moves"), [("m3", True), ("m1", False)])
+    def test_leadership_moves_first_where_it_leads(self, leader: str, moves: bool) -> None:
         builder = failed(healthy(3), "m3")
-        builder.workload["etcd"]["leader"] = member_id("m3")
-        assert "leadership is moved" in decide(builder.build())["quorum"]["whyThisOrder"]
+        builder.workload["etcd"]["leader"] = member_id(leader)
+        assert ("leadership is moved" in decide(builder.build())["quorum"]["whyThisOrder"]) is moves
 
     def test_external_etcd_needs_no_arithmetic(self) -> None:
         builder = failed(healthy(3), "m3")

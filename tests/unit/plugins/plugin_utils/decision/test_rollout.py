@@ -114,9 +114,10 @@ class TestReasons:
         assert [decide(each)["action"] for each in joins] == ["join"] * 3
         assert [bool(decide(each)["prerequisites"]) for each in joins] == [True, False, False]
 
-    def test_it_is_done_again_where_the_newest_machine_is_of_another_spec(self) -> None:
-        """Changed back in the middle: the older machines are as wanted, and what the cluster says is not."""
-        builder = outdate(healthy(3), "m3")
+    @pytest.mark.parametrize("old", [["m3"], ["m1", "m2", "m3"]])
+    def test_it_is_done_again_where_the_newest_machine_is_of_another_spec(self, old: list[str]) -> None:
+        """Changed back in the middle, or all are outdated: what the cluster says is not as wanted; the version's ConfigMap is there."""
+        builder = outdate(healthy(3), *old)
         assert [each["name"] for each in decide(builder.build())["prerequisites"]] == [
             "kubeletClientBinding",
             "kubeadmConfig",
