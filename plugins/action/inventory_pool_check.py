@@ -17,6 +17,7 @@ from ..plugin_utils.decision.outcome import Context
 from ..plugin_utils.decision.plan.steps import machines_ahead
 from ..plugin_utils.decision.snapshot.typed_snapshot import read_snapshot
 from ..plugin_utils.objects.bootstrap_data import cgroup_driver, image_facts
+from ..plugin_utils.objects.validate.control_plane import managed_etcd
 from ..plugin_utils.providers.host_table import hosts_text
 from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
@@ -61,7 +62,7 @@ class ActionModule(ForeseeingAction):
 
 
 def _wanted(objects: ClusterObjects) -> Object:
-    """Return what the manifest asks of a host's programs.
+    """Return what the manifest asks of a host's programs and images.
 
     "" where it says nothing.
     """
@@ -70,7 +71,7 @@ def _wanted(objects: ClusterObjects) -> Object:
     kind = "join" if objects.initialized else "init"
     return {
         "kubernetes_version": str(spec.get("version") or ""),
-        "image_repository": image_facts(configuration, kind)["repository"],
+        "images": {**image_facts(configuration, kind), "externalEtcd": not managed_etcd(objects.control_plane or {})},
         "cgroup_driver": cgroup_driver(configuration, kind),
     }
 

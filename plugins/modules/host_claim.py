@@ -105,6 +105,16 @@ options:
         description: The tag of etcd's image, where it is another one than kubeadm's.
         type: str
         default: ""
+      dnsRepository:
+        description: The registry of CoreDNS's image, where it is another one.
+        version_added: 0.10.0
+        type: str
+        default: ""
+      dnsTag:
+        description: The tag of CoreDNS's image, where it is another one than kubeadm's.
+        version_added: 0.10.0
+        type: str
+        default: ""
       externalEtcd:
         description: Whether no etcd is to run on the host.
         type: bool

@@ -80,10 +80,12 @@ fit:
   type: list
   elements: str
 wanted:
-  description: What the manifest asks of a host's programs - C(kubernetes_version), C(image_repository) and C(cgroup_driver), empty where it says nothing.
+  description:
+    - What the manifest asks of a host's programs - C(kubernetes_version), C(cgroup_driver) and C(images), as M(kubeadm.control_plane.host_images) takes it.
+      Empty where it says nothing.
   returned: always
   type: dict
-  sample: {"kubernetes_version": "v1.33.2", "image_repository": "", "cgroup_driver": ""}
+  sample: {"kubernetes_version": "v1.33.2", "cgroup_driver": "", "images": {"repository": ""}}
 msg:
   description: Whether what is to be made now can be made, and the remedy where it can't.
   returned: always

@@ -11,6 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from stand_in_host import API, DNS, StandInHost
+
 
 def test_a_host_without_root_keeps_all_from_being_changed(tmp_path: Path) -> None:
     """Ansible alone would drop that host and change the others."""
@@ -28,3 +31,69 @@ def test_a_host_without_root_keeps_all_from_being_changed(tmp_path: Path) -> Non
     assert done.returncode != 0
     assert "Nothing was changed." in done.stdout and "rootless: " in done.stdout, done.stdout + done.stderr
     assert "a host would be changed" not in done.stdout
+
+
+def test_relative_paths_are_meant_from_the_inventory(tmp_path: Path) -> None:
+    """A playbook of the collection has a folder of its own, where nobody puts a key."""
+    (tmp_path / "plays").mkdir()
+    (tmp_path / "inventory/images").mkdir(parents=True)
+    (tmp_path / "inventory/own.asc").write_text("the key")
+    (tmp_path / "inventory/images/one.tar").touch()
+    variables = {
+        "host_kubernetes_repository": "http://127.0.0.1:9/",
+        "host_kubernetes_repository_key": "own.asc",
+        "host_kubernetes_repository_suite": "/",
+        "host_kubernetes_repository_components": [],
+        "host_repositories": [{"name": "other", "url": "http://127.0.0.1:9/", "key_file": "own.asc"}],
+        "host_image_directory": "images",
+    }
+    shown = {"debug": {"msg": "{{ host_all_repositories | map(attribute='key') | join(', ') }}; {{ host_archives }}"}}
+    role = str(Path(__file__).parents[2] / "roles/host/vars/main.yml")
+    play = {"hosts": "all", "gather_facts": False, "vars_files": [role], "vars": variables, "tasks": [shown]}
+    (tmp_path / "plays/play.yml").write_text(json.dumps([play]))
+    (tmp_path / "inventory/hosts.yml").write_text(json.dumps({"all": {"hosts": {"any": {}}}}))
+    words = ["ansible-playbook", "-i", str(tmp_path / "inventory/hosts.yml"), str(tmp_path / "plays/play.yml")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert f"the key, the key; ['{tmp_path}/inventory/images/one.tar']" in done.stdout, done.stdout + done.stderr
+
+
+def test_images_are_bundled_on_one_host_and_loaded_on_another(tmp_path: Path) -> None:
+    """The tasks of the role, on a host whose programs are scripts and whose images are lines of a file."""
+    host = StandInHost(tmp_path)
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("a folder of its own needs root")
+    host.has(API)
+    variables = {
+        "host_kubernetes_version": "v1.20.2",
+        "host_images": {"criSocket": "/run/containerd/containerd.sock"},
+        "host_image_directory": "images",
+        "host_carries_cluster": False,
+    }
+    ours = {"name": "kubeadm.control_plane.host"}
+    bundled = {
+        "block": [{"import_role": {**ours, "tasks_from": "bundle"}}],
+        "rescue": [{"debug": {"var": "ansible_failed_result.msg"}}],
+    }
+    loaded = {"import_role": {**ours, "tasks_from": "images"}}
+    tasks = [bundled, {"command": f"truncate --size 0 {host.present}"}, loaded, loaded]
+    play = {"name": "Images", "hosts": "any", "gather_facts": False, "vars": variables, "tasks": tasks}
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"hosts": {"any": local}}}))
+    ours_alone = "mount -t tmpfs tmpfs /var/lib/kubeadm-control-plane"
+    words = ["ansible-playbook", "-i", str(tmp_path / "hosts.yml"), str(tmp_path / "play.yml")]
+    made = f'mkdir -p /var/lib/kubeadm-control-plane && {ours_alone} && exec "$@"'
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-ec", made, "sh", *words],
+        env=host.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert f"images has no archive of {DNS}: any doesn" in said and f"any still lacks {DNS}" in said
+    # Again there is nothing to bring.
+    assert said.count("TASK [kubeadm.control_plane.host : Make a folder for them]") == 2 and "changed=9 " in said
+    assert os.listdir(tmp_path / "images") == ["r.example.com_5000_kube-apiserver_v1.20.2.tar"]
+    assert host.present.read_text() == f"{API}\n"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bare hosts become members of a pool: real Debian, real apt with a signed repository, Debian's containerd."""
+"""Bare hosts become members of a pool, and a control plane: real Debian, real apt with a signed repository, Debian's containerd."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 import yaml
-from bare_hosts import BareHosts, address_of_controller, repository_of
+from bare_hosts import CRI, BareHosts, address_of_controller, repository_of
 from host_pool import GROUP, pool_documents
 from package_repository import PackageRepository
 from workspace import Run, Workspace, cluster_documents
@@ -17,8 +17,6 @@ from workspace import Run, Workspace, cluster_documents
 pytestmark = pytest.mark.full
 
 NAME = "lab-prepare"
-# What a user of a local machine gives containerd: root there lacks what these need.
-CRI = {"disable_apparmor": True, "restrict_oom_score_adj": True}
 STATE = "dpkg-query --show | sha256sum; find /etc /usr/bin -newer /root/.ssh/authorized_keys -type f -exec sha256sum {} + | sort | sha256sum; cat /proc/swaps"
 
 
@@ -93,3 +91,12 @@ def test_bare_hosts_lack_nothing_afterwards(lab: Lab) -> None:
     assert lab.hosts.ssh(lab.first, "apt-mark showhold").split() == ["cri-tools", "kubeadm", "kubectl", "kubelet"]
     again = lab.play("prepare").succeeded()
     assert [again.recap(name)["changed"] for name in (lab.first, lab.second)] == [0, 0]
+
+
+def test_one_command_makes_a_control_plane_of_them(lab: Lab) -> None:
+    """Its endpoint is the host's own address. Again it changes nothing: neither the host that carries it, nor the free one, nor the cluster."""
+    lab.play("site").succeeded()
+    assert "HEALTHY" in lab.play("status").succeeded().text
+    again = lab.play("site").succeeded()
+    assert f"{lab.first} : ok=" not in again.text
+    assert [again.recap(name)["changed"] for name in (lab.second, NAME)] == [0, 0]

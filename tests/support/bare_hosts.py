@@ -23,6 +23,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layou
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.programs import Progress
 
 PACKAGE_VERSION = f"{VERSION.lstrip('v')}-1.1"
+# What a user of a local machine gives containerd: root there lacks what these need.
+CRI = {"disable_apparmor": True, "restrict_oom_score_adj": True}
 OF_DEBIAN = ("containerd", "runc", "conntrack")
 _OF_KUBERNETES = ("kubelet", "containerd", "crictl")
 

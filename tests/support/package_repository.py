@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import http.server
@@ -27,7 +28,7 @@ class PackageRepository:
         self._gpg("--quick-generate-key", "packages of the tests", "ed25519", "sign", "never")
         self.key = folder / "repository.asc"
         self.key.write_text(self._gpg("--armor", "--export"))
-        self._server: t.Optional[http.server.ThreadingHTTPServer] = None
+        self._served = contextlib.ExitStack()
 
     def _gpg(self, *words: str) -> str:
         command = [
@@ -92,17 +93,24 @@ class PackageRepository:
 
     def serve(self, address: str = "127.0.0.1") -> str:
         """Serve it until ``stop``, and return its URL."""
-        handler = functools.partial(_Quiet, directory=os.fspath(self.folder))
-        self._server = http.server.ThreadingHTTPServer((address, 0), handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return f"http://{address}:{self._server.server_address[1]}/"
+        return self._served.enter_context(serving(self.folder, address))
 
     def stop(self) -> None:
         """Serve it no longer."""
         subprocess.run(["gpgconf", "--homedir", str(self._home), "--kill", "all"], check=False, capture_output=True)
-        if self._server:
-            self._server.shutdown()
-            self._server.server_close()
+        self._served.close()
+
+
+@contextlib.contextmanager
+def serving(folder: Path, address: str = "127.0.0.1") -> t.Iterator[str]:
+    """Serve a folder over HTTP, and return its URL."""
+    handler = functools.partial(_Quiet, directory=os.fspath(folder))
+    with http.server.ThreadingHTTPServer((address, 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://{address}:{server.server_address[1]}/"
+        finally:
+            server.shutdown()
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

@@ -24,6 +24,8 @@ IMAGES: dict[str, t.Any] = {
         "repository": {"type": "str", "default": ""},
         "etcdRepository": {"type": "str", "default": ""},
         "etcdTag": {"type": "str", "default": ""},
+        "dnsRepository": {"type": "str", "default": ""},
+        "dnsTag": {"type": "str", "default": ""},
         "externalEtcd": {"type": "bool", "default": False},
         "pull": {"type": "bool", "default": True},
         "criSocket": {"type": "str", "default": ""},

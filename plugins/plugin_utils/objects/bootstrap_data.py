@@ -238,18 +238,21 @@ def _data(
 def image_facts(spec: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Return a KubeadmConfigSpec's settings of the static pods' images.
 
-    The keys: {repository, etcdRepository, etcdTag, externalEtcd, pull, criSocket}.
+    The keys: {repository, etcdRepository, etcdTag, dnsRepository, dnsTag, externalEtcd, pull, criSocket}.
 
     Texts are "" where it says nothing; `kind` is init or join.
     """
     configuration = spec.get("clusterConfiguration") or {}
     etcd = configuration.get("etcd") or {}
     local = etcd.get("local") or {}
+    dns = configuration.get("dns") or {}
     registration = (spec.get(f"{kind}Configuration") or {}).get("nodeRegistration") or {}
     return {
         "repository": str(configuration.get("imageRepository") or ""),
         "etcdRepository": str(local.get("imageRepository") or ""),
         "etcdTag": str(local.get("imageTag") or ""),
+        "dnsRepository": str(dns.get("imageRepository") or ""),
+        "dnsTag": str(dns.get("imageTag") or ""),
         "externalEtcd": etcd.get("external") is not None,
         "pull": registration.get("imagePullPolicy") != "Never",
         "criSocket": str(registration.get("criSocket") or ""),

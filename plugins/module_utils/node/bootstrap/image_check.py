@@ -70,8 +70,8 @@ kcp_images || exit 1
 class Images:
     """Images of a machine's static pods, from its KubeadmConfigSpec.
 
-    ``repository`` "" is kubeadm's default; ``etcd_repository`` and ``etcd_tag`` "" are what kubeadm lists; ``external_etcd``: none runs
-    here; ``pull`` False: nodeRegistration.imagePullPolicy is Never; ``socket`` "" is the container runtime that is there.
+    ``repository`` "" is kubeadm's default; the others' repositories and tags "" are what kubeadm lists; ``external_etcd``: none runs here;
+    ``pull`` False: nodeRegistration.imagePullPolicy is Never; ``socket`` "" is the container runtime that is there.
     """
 
     version: str
@@ -81,6 +81,8 @@ class Images:
     external_etcd: bool = False
     pull: bool = True
     socket: str = ""
+    dns_repository: str = ""
+    dns_tag: str = ""
 
     @property
     def asked(self) -> list[str]:
@@ -103,7 +105,14 @@ class Images:
         )
 
 
-_TEXTS = {"repository": "repository", "etcd_repository": "etcdRepository", "etcd_tag": "etcdTag", "socket": "criSocket"}
+_TEXTS = {
+    "repository": "repository",
+    "etcd_repository": "etcdRepository",
+    "etcd_tag": "etcdTag",
+    "dns_repository": "dnsRepository",
+    "dns_tag": "dnsTag",
+    "socket": "criSocket",
+}
 
 
 def part(images: Images, kubeadm: str = "kubeadm", sockets: t.Sequence[str] = SOCKETS, docker: str = DOCKER) -> str:

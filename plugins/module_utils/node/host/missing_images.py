@@ -16,7 +16,7 @@ import shutil
 import socket
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...common import guard, timed_command
 from ...common.guard import NodeError
@@ -32,7 +32,9 @@ DETOURS = (
     "/etc/containers/registries.conf.d",
 )
 CONTAINERD_CONFIG = "/etc/containerd/config.toml"
-_DETOUR = re.compile(r"^\s*\[.*registry.*(mirrors|configs)|^\s*config_path\s*=\s*[\"'][^\"']", re.MULTILINE)
+_DETOUR = re.compile(r"^\s*\[.*registry.*(mirrors|configs)", re.MULTILINE)
+# A folder, or several, that may be empty.
+_CONFIG_PATH = re.compile(r"^\s*config_path\s*=\s*[\"']([^\"']+)", re.MULTILINE)
 _DEFAULT_REGISTRY = "registry-1.docker.io"
 REACH_SECONDS = 3.0
 
@@ -48,6 +50,39 @@ class ImagePlaces:
     containerd: str = CONTAINERD_CONFIG
 
 
+def needed(images: Images, places: t.Optional[ImagePlaces] = None) -> list[str]:
+    """Return the images that this host's kubeadm takes.
+
+    By its own list. The registries and tags of etcd and CoreDNS are those that the spec names.
+
+    Raises:
+        NodeError: this host's kubeadm doesn't list them.
+    """
+    where = places or ImagePlaces()
+    found = _listed(images.asked, where)
+    others = (("etcd", images.etcd_repository, images.etcd_tag), ("coredns", images.dns_repository, images.dns_tag))
+    for name, repository, tag in others:
+        if repository:
+            # kubeadm's own default registry has CoreDNS at another path than any other registry.
+            found[name] = _listed(replace(images, repository=repository).asked, where).get(name, f"{repository}/{name}")
+        if tag:
+            found[name] = f"{found[name].rpartition(':')[0]}:{tag}"
+    if images.external_etcd:
+        found.pop("etcd", None)
+    return list(found.values())
+
+
+def _listed(asked: t.Sequence[str], where: ImagePlaces) -> dict[str, str]:
+    """Return kubeadm's images by their names without registry and tag."""
+    done = timed_command.run([where.kubeadm, "config", "images", "list", *asked], seconds=10)
+    if done.returncode != 0:
+        raise NodeError(
+            f"{where.kubeadm} config images list failed: {done.stderr.strip()[-500:]}.",
+            "Run that command on the host, and mend what it names.",
+        )
+    return {_name(image): image for image in done.stdout.split() if "/" in image}
+
+
 def missing(images: Images, only_static_pods: bool = False, places: t.Optional[ImagePlaces] = None) -> list[str]:
     """Return the images that kubeadm would have to pull on this host.
 
@@ -58,29 +93,17 @@ def missing(images: Images, only_static_pods: bool = False, places: t.Optional[I
         only_static_pods: leave out those of kube-proxy and CoreDNS, without which a control plane can be made.
     """
     where = places or ImagePlaces()
-    words = [where.kubeadm, "config", "images", "list", *images.asked]
     try:
-        listed = timed_command.run(words, seconds=10)
-        has = _present(images.socket, where)
+        names, has = needed(images, where), present(images.socket, where)
     except NodeError:
         return []
-    if listed.returncode != 0 or has is None:
+    if has is None:
         return []
-    found = []
-    for image in listed.stdout.split():
-        repository, _slash, rest = image.rpartition("/")
-        name, _colon, tag = rest.partition(":")
-        if (
-            not repository
-            or (only_static_pods and name not in STATIC_PODS)
-            or (name == "etcd" and images.external_etcd)
-        ):
-            continue
-        if name == "etcd":
-            image = f"{images.etcd_repository or repository}/etcd:{images.etcd_tag or tag}"
-        if image not in has:
-            found.append(image)
-    return found
+    return [each for each in names if each not in has and not (only_static_pods and _name(each) not in STATIC_PODS)]
+
+
+def _name(image: str) -> str:
+    return image.rpartition("/")[2].partition(":")[0]
 
 
 def out_of_reach(names: t.Sequence[str], pull: bool = True, places: t.Optional[ImagePlaces] = None) -> str:
@@ -97,14 +120,19 @@ def out_of_reach(names: t.Sequence[str], pull: bool = True, places: t.Optional[I
         return ""
     if not pull:
         return "nodeRegistration.imagePullPolicy is Never"
-    if any(os.path.isfile(path) or (os.path.isdir(path) and os.listdir(path)) for path in where.detours):
-        return ""
-    if _DETOUR.search(guard.read_text(where.containerd)):
+    configured = guard.read_text(where.containerd)
+    if _DETOUR.search(configured) or any(map(_says_something, [*where.detours, *_CONFIG_PATH.findall(configured)])):
         return ""
     registries = sorted({_registry(name) for name in names})
     with ThreadPoolExecutor(max_workers=len(registries)) as pool:
         silent = [each for each, why in zip(registries, pool.map(_unreachable, registries)) if why]
     return f"{', '.join(silent)} can't be reached from here" if silent else ""
+
+
+def _says_something(paths: str) -> bool:
+    return any(
+        os.path.isfile(path) or any(files for _folder, _folders, files in os.walk(path)) for path in paths.split(":")
+    )
 
 
 def _registry(image: str) -> str:
@@ -131,8 +159,12 @@ def _connect(host: str, port: int) -> None:
         pass
 
 
-def _present(asked: str, where: ImagePlaces) -> t.Optional[set[str]]:
-    """Return the container runtime's images, None if they are unknown."""
+def present(asked: str = "", places: t.Optional[ImagePlaces] = None) -> t.Optional[set[str]]:
+    """Return the container runtime's images, None if they are unknown.
+
+    ``asked``: its socket; "" for the only one that is there.
+    """
+    where = places or ImagePlaces()
     there = [path for path in where.sockets if os.path.exists(path)]
     path = asked.partition("://")[2] or asked or (there[0] if len(there) == 1 else "")
     if not path or (not asked and os.path.exists(where.docker)):

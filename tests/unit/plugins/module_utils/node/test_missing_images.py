@@ -27,7 +27,7 @@ def _where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> missing_images.Im
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    program(tmp_path, "kubeadm", f"printf '%s\\n' {API} {ETCD} {DNS}")
+    program(tmp_path, "kubeadm", f"printf '%s\\n' {API} {ETCD} {DNS} | sed s,r.example.com,$7,")
     program(tmp_path, "ctr", f"cat {tmp_path}/present")
     runtime = tmp_path / "containerd.sock"
     runtime.touch()
@@ -113,13 +113,14 @@ def test_a_registry_that_answers_is_a_way_and_one_that_does_not_is_none(
         ("certs.d/r.example.com/hosts.toml", "x"),
         ("registries.conf", "x"),
         ("config.toml", '[plugins."io.containerd.grpc.v1.cri".registry.mirrors."k8s.gcr.io"]\n'),
-        ("config.toml", '      config_path = "/etc/containerd/certs.d"\n'),
+        ("own/r.example.com/hosts.toml", "x"),
     ],
 )
 def test_a_runtime_with_detours_knows_best_itself(
     where: missing_images.ImagePlaces, tmp_path: Path, nobody: str, file: str, text: str
 ) -> None:
-    (tmp_path / "config.toml").write_text('[plugins]\n  config_path = ""\n')
+    (tmp_path / "own").mkdir()
+    (tmp_path / "config.toml").write_text(f'[plugins]\n  config_path = ""\n  config_path = "/none:{tmp_path}/own"\n')
     assert missing_images.out_of_reach([f"{nobody}/etcd:3"], places=where)
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text(text)

@@ -107,6 +107,7 @@ def test_every_module_that_takes_the_number_gets_it() -> None:
         "etcd_snapshot_file",
         "external_etcd_info",
         "host_claim_info",
+        "host_images",
         "host_packages",
         "node_adoption_info",
         "preflight",

@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Archives of container images: loaded into containerd, and written from it."""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+
+from ...common import timed_command
+from ...common.guard import NodeError
+
+_CTR = ("ctr", "--namespace", "k8s.io", "images")
+_WHY = "Archives are loaded and written by containerd's own program ctr. With another runtime, do that with its own."
+# A large image on a slow disk.
+SECONDS = 600.0
+
+
+def archive_name(image: str) -> str:
+    """Return the name of an image's archive."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", image) + ".tar"
+
+
+def load(paths: t.Sequence[str]) -> None:
+    """Load archives into containerd.
+
+    As ``docker save`` and ``ctr images export`` write them.
+
+    Raises:
+        NodeError: one can't be loaded; those before it were.
+    """
+    for path in paths:
+        _run([*_CTR, "import", path], f"The archive {path} was not loaded")
+
+
+def save(images: t.Sequence[str], folder: str) -> list[str]:
+    """Write an archive of each image; return the files.
+
+    Each is for this host's platform.
+
+    Raises:
+        NodeError: one can't be written.
+    """
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    paths = [os.path.join(folder, archive_name(image)) for image in images]
+    for image, path in zip(images, paths):
+        _run([*_CTR, "export", path, image], f"The image {image} was not written to {path}")
+    return paths
+
+
+def _run(words: t.Sequence[str], what: str) -> None:
+    done = timed_command.run(words, seconds=SECONDS, why=_WHY)
+    if done.returncode != 0:
+        raise NodeError(
+            f"{what}: {done.stderr.strip()[-500:] or done.returncode}.",
+            "Look whether it is whole, and whether containerd runs.",
+        )

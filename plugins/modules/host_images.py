@@ -1,0 +1,191 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_images
+short_description: List the images that a Kubernetes version needs, load them from archives, and write archives of them
+version_added: 0.10.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Asks the host's own kubeadm which images it takes, with the registries and tags that a manifest names, and the container runtime which of them are there.
+  - Loads archives into containerd where an image is missing, and writes archives of images that are there. No image is pulled or removed.
+options:
+  kubernetes_version:
+    description: The version of Kubernetes, such as V(v1.30.2), which must be that of the host's kubeadm.
+    type: str
+    required: true
+  images:
+    description: What a manifest says of its images, as M(kubeadm.control_plane.inventory_pool_check) returns it (C(wanted.images)).
+    type: dict
+    default: {}
+    suboptions:
+      repository:
+        description: The registry that kubeadm takes its images from. Without it, kubeadm's default.
+        type: str
+        default: ""
+      etcdRepository:
+        description: The registry of etcd's image, where it is another one.
+        type: str
+        default: ""
+      etcdTag:
+        description: The tag of etcd's image, where it is another one than kubeadm's.
+        type: str
+        default: ""
+      dnsRepository:
+        description: The registry of CoreDNS's image, where it is another one.
+        type: str
+        default: ""
+      dnsTag:
+        description: The tag of CoreDNS's image, where it is another one than kubeadm's.
+        type: str
+        default: ""
+      externalEtcd:
+        description: Whether no etcd is to run on the host.
+        type: bool
+        default: false
+      pull:
+        description: Whether what is missing may be pulled. Of no meaning here.
+        type: bool
+        default: true
+      criSocket:
+        description: The container runtime's socket. Without it, the only one that is there.
+        type: str
+        default: ""
+  load:
+    description: Archives on the host, as C(docker save) and C(ctr images export) write them. They are loaded, all of them, where an image is missing.
+    type: list
+    elements: path
+    default: []
+  save:
+    description: A folder on the host to which an archive of each needed image is written that is there.
+    type: path
+extends_documentation_fragment:
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: partial
+    details:
+      - Archives that don't have what is missing are loaded again each time. Those of O(save) are written each time.
+seealso:
+  - module: kubeadm.control_plane.host_packages
+  - module: kubeadm.control_plane.host_claim
+"""
+
+EXAMPLES = r"""
+- name: Which images does v1.33.2 need, and which are missing?
+  kubeadm.control_plane.host_images:
+    kubernetes_version: v1.33.2
+  become: true
+
+- name: Load what is missing
+  kubeadm.control_plane.host_images:
+    kubernetes_version: v1.33.2
+    load: [/srv/images/registry.k8s.io_kube-apiserver_v1.33.2.tar]
+  become: true
+"""
+
+RETURN = r"""
+needed:
+  description: The images that this version needs.
+  returned: success
+  type: list
+  elements: str
+  sample: ["registry.k8s.io/kube-apiserver:v1.33.2"]
+missing:
+  description: Those of them that are not there, after archives were loaded.
+  returned: success
+  type: list
+  elements: str
+archives:
+  description: The name of each needed image's archive, as O(save) writes it.
+  returned: success
+  type: dict
+  sample: {"registry.k8s.io/pause:3.10": "registry.k8s.io_pause_3.10.tar"}
+saved:
+  description: The files that were written.
+  returned: success
+  type: list
+  elements: str
+"""
+
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.kubernetes_versions import read_version
+from ..module_utils.node import arguments
+from ..module_utils.node.bootstrap.image_check import Images
+from ..module_utils.node.host import host_facts, image_archives, missing_images
+from ..module_utils.node.module import NodeModule
+
+
+def main() -> None:
+    """Run the module."""
+    module = NodeModule(
+        argument_spec={
+            "kubernetes_version": {"type": "str", "required": True},
+            "images": {**arguments.IMAGES, "default": {}},
+            "load": {"type": "list", "elements": "path", "default": []},
+            "save": {"type": "path"},
+            **arguments.MACHINE,
+        },
+        supports_check_mode=True,
+    )
+    params, saved = module.params, []
+    if read_version(params["kubernetes_version"]) is None:
+        module.fail_json(msg=f"kubernetes_version {params['kubernetes_version']!r} is no version such as v1.30.2.")
+    images = Images.read(params["kubernetes_version"], params["images"])
+    try:
+        arguments.check(params, check_mode=module.check_mode)
+        version = host_facts.version_of(["kubeadm", "version", "-o", "short"])
+        if version != images.version:
+            raise NodeError(
+                f"kubeadm is {version or 'not there'} on this host, and only kubeadm {images.version} knows the images of that version.",
+                "Install that version, as the playbook prepare does, or ask another host.",
+            )
+        needed = missing_images.needed(images)
+        missing = lacking(images, needed)
+        loads = bool(params["load"] and missing)
+        if loads and not module.check_mode:
+            image_archives.load(params["load"])
+            missing = lacking(images, needed)
+        there = [each for each in needed if each not in missing]
+        if params["save"] and not module.check_mode:
+            saved = image_archives.save(there, params["save"])
+    except NodeError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(
+        changed=loads or bool(params["save"] and there),
+        needed=needed,
+        missing=missing,
+        archives={each: image_archives.archive_name(each) for each in needed},
+        saved=saved,
+    )
+
+
+def lacking(images: Images, needed: list[str]) -> list[str]:
+    """Return the images that are not there.
+
+    Raises:
+        NodeError: the container runtime doesn't say.
+    """
+    has = missing_images.present(images.socket)
+    if has is None:
+        raise NodeError(
+            "The container runtime doesn't say which images it has.",
+            "Look whether it runs. Where there are several, name one: criSocket.",
+        )
+    return [each for each in needed if each not in has]
+
+
+if __name__ == "__main__":
+    main()

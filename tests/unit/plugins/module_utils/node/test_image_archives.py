@@ -1,0 +1,89 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Archives of images: the module host_images on a host whose programs are scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+from stand_in_host import API, DNS, StandInHost
+
+MODULE = "ansible_collections.kubeadm.control_plane.plugins.modules.host_images"
+
+
+class Host(StandInHost):
+    """A host that is asked by the module."""
+
+    def run(self, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
+        """What the module returns."""
+        # The socket is what tells the runtime: the file need not be there.
+        images = {"criSocket": "/run/containerd/containerd.sock"}
+        arguments = {"kubernetes_version": "v1.20.2", "images": images, "_ansible_check_mode": check, **options}
+        code = f"import sys; sys.argv[0] = 'host_images'; from {MODULE} import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return dict(json.loads(done.stdout))
+
+
+@pytest.fixture(name="host")
+def _host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def test_archives_go_from_one_host_to_another(host: Host, tmp_path: Path) -> None:
+    host.has(API, DNS)
+    folder = tmp_path / "archives"
+    found = host.run(save=str(folder))
+    assert (found["changed"], found["missing"], sorted(os.listdir(folder))) == (
+        True,
+        [],
+        sorted(found["archives"].values()),
+    )
+    host.has(DNS)
+    archives = sorted(map(str, folder.iterdir()))
+    assert host.run(check=True, load=archives)["changed"] and host.run()["missing"] == [API]
+    loaded = host.run(load=archives)
+    assert (loaded["changed"], loaded["needed"], loaded["missing"]) == (True, [API, DNS], [])
+    assert not host.run(load=archives)["changed"]
+
+
+def test_only_what_is_there_is_written(host: Host, tmp_path: Path) -> None:
+    host.has(API)
+    assert not host.run(check=True, save=str(tmp_path / "none"))["saved"] and not (tmp_path / "none").exists()
+    found = host.run(save=str(tmp_path / "archives"))
+    assert (found["missing"], found["saved"]) == (
+        [DNS],
+        [f"{tmp_path}/archives/r.example.com_5000_kube-apiserver_v1.20.2.tar"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "body", "said"),
+    [
+        ("kubeadm", "echo v1.19.0", "only kubeadm v1.20.2 knows the images of that version"),
+        ("kubeadm", "[ $1 = version ] && echo v1.20.2 || { echo refused >&2; exit 1; }", "refused"),
+        ("ctr", "exit 1", "doesn't say which images it has"),
+        (
+            "ctr",
+            "[ $4 = list ] || { echo unexpected EOF >&2; exit 1; }",
+            "The archive /broken.tar was not loaded: unexpected EOF",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_said(host: Host, program: str, body: str, said: str) -> None:
+    host.program(program, body)
+    found = host.run(load=["/broken.tar"])
+    assert found["failed"] and said in found["msg"]
