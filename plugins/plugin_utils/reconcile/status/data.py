@@ -23,6 +23,8 @@ from ...objects.conditions import HEALTH_MARKS
 from .verdict import trouble, what_next
 
 Object = dict[str, t.Any]
+# Of a certificate; whatever else a snapshot might have of one stays out.
+CERTIFICATE_FACTS = ("present", "hasKey", "notAfter", "fingerprint")
 
 
 def status_data(snapshot: Object, decision: Object, host: str = "", last_failure: t.Optional[Object] = None) -> Object:
@@ -79,7 +81,10 @@ def status_data(snapshot: Object, decision: Object, host: str = "", last_failure
         "resourceSets": [_resource_set(each) for each in snapshot.get("resourceSets") or []],
         "withoutNetworkPlugin": [each["name"] for each in workload.get("nodes", []) if lacks_plugin(each)],
         "conditions": conditions.get("controlPlane") or [],
-        "certificates": snapshot.get("certificates") or {},
+        "certificates": {
+            name: {key: facts[key] for key in CERTIFICATE_FACTS if key in facts}
+            for name, facts in (snapshot.get("certificates") or {}).items()
+        },
         "readinessGates": snapshot.get("readinessGates") or [],
         "leftBehind": left,
         "drift": drift,

@@ -38,6 +38,11 @@ from .fleet import not_observed
 
 Object = dict[str, t.Any]
 Arguments = dict[str, t.Any]
+# A table has the first line of an error.
+_REFUSED = {
+    401: "the store's API does not accept the credentials (401): mend kubeconfig or token of control_plane_store\n",
+    403: "the store's API grants too little to the credentials (403): mend their Role, or kubeconfig of control_plane_store\n",
+}
 SPEC: Arguments = {**CLUSTER_SPEC, "kubeconfig": {"type": "path"}}
 
 
@@ -120,7 +125,8 @@ class Observer(Glance):
             data, objects = observed_status(self, arguments, host)
             keep_kubeconfig(objects, arguments["kubeconfig"] or "", data, not self._task.check_mode)
         except (AnsibleError, ControlPlaneFailure, ManifestError, PkiError, StoreError) as error:
-            return self._not_observed(host, str(error))
+            # An API's refusal has its HTTP status (store/kubernetes/requests.py).
+            return self._not_observed(host, f"{_REFUSED.get(getattr(error, 'status', 0), '')}{error}")
         except Exception as error:  # one cluster's fault must not keep the others from being shown
             return self._not_observed(host, f"{type(error).__name__}: {error}")
         return data

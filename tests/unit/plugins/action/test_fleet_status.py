@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import http.server
 import json
+import threading
 import typing as t
 from pathlib import Path
 
@@ -86,6 +88,32 @@ def test_a_document_is_all_that_is_printed_however_slow_the_clusters_are(
 def test_check_mode_writes_no_document(tmp_path: Path, shown: list[str]) -> None:
     assert run(tmp_path / "store", ["prod"], check=True, output_file=str(tmp_path / "status.json"))["failed"]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("code", "said"), [(401, "does not accept the credentials"), (403, "grants too little")])
+def test_what_an_api_refuses_has_its_variable_in_the_table(
+    tmp_path: Path, shown: list[str], code: int, said: str
+) -> None:
+    class Refuses(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(code)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(b'{"kind": "Status", "message": "no"}')
+
+        def log_message(self, *_said: t.Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuses) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        store = {"type": "kubernetes", "path": str(tmp_path / "store"), "host": address, "api_key": "x"}
+        run(tmp_path, ["prod", "web"], {"control_plane_store": store})
+        server.shutdown()
+    row = next(line for line in shown[0].splitlines() if line.startswith("  prod"))
+    assert f"the store's API {said}" in row and f"({code}): mend" in row and "of control_plane_store" in row
+    # What the API server says is below the table.
+    assert "the store's Kubernetes API refused" in shown[0]
 
 
 @pytest.mark.parametrize(

@@ -155,3 +155,27 @@ def test_the_file_is_replaced_as_a_whole_and_nothing_else_is(tmp_path: Path) -> 
         write_document(fleet(), str(tmp_path / "stdout"))
     with pytest.raises(StoreError, match="can't write the file"):
         write_document(fleet(), str(tmp_path / "none" / "status.json"))
+
+
+def test_neither_document_nor_table_has_a_secret() -> None:
+    """Of the manifest's own fields that hold any; of messages, as hosts and etcd give them."""
+    mark = "5ec7e7"
+    builder = healthy(3).sick_member("m2")
+    spec = builder.snapshot["controlPlane"]["spec"].setdefault("kubeadmConfigSpec", {})
+    spec.update(
+        files=[{"path": "/etc/x", "content": mark, "contentFrom": {"secret": {"name": "n", "key": mark}}}],
+        users=[{"name": "root", "passwd": mark, "sshAuthorizedKeys": [mark]}],
+        initConfiguration={"bootstrapTokens": [{"token": f"abcdef.{mark}{'0' * 10}"}], "certificateKey": mark},
+        joinConfiguration={"discovery": {"tlsBootstrapToken": mark, "bootstrapToken": {"token": mark}}},
+        preKubeadmCommands=[f"login --password {mark}"],
+    )
+    for facts in builder.snapshot["certificates"].values():
+        facts.update(key=mark, privateKey=mark)
+    said = f"dial https://admin:{mark}{mark}@10.0.0.2:2379 with client-key-data: {mark}{mark}"
+    for member in builder.workload["etcd"]["members"]:
+        member.update(error=said, message=said)
+    for node in builder.workload["nodes"]:
+        node.update(message=said)
+    found = status("prod", builder)
+    for text in (document_text([found]), "\n".join(shown([found]))):
+        assert mark not in text, text[max(0, text.index(mark) - 100) :][:160]
