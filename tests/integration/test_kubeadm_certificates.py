@@ -17,6 +17,7 @@ import pytest
 from api_server import find_binary
 from cryptography import x509
 from cryptography.x509.oid import NameOID
+from lab_kubernetes import VERSION
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.kubeadm_renewal import (
@@ -153,7 +154,7 @@ def test_the_clusters_own_configuration(node: Node) -> None:
     cluster = {
         "apiVersion": "kubeadm.k8s.io/v1beta2",
         "kind": "ClusterConfiguration",
-        "kubernetesVersion": "v1.20.2",
+        "kubernetesVersion": VERSION,
         "certificatesDir": str(other),
     }
     assert node.certificates.renew_kubelet_client(NODE, json.dumps(cluster))
