@@ -95,6 +95,23 @@ def test_a_broken_cluster_stops_no_other(fleet: FleetWorkspace, server: ApiServe
     assert "is locked by another run" in run.text and run.output.index("SUMMARY") < run.output.index("PLAY RECAP")
 
 
+@pytest.mark.full
+def test_a_cluster_that_was_not_planned_is_not_acted_on(fleet: FleetWorkspace, server: ApiServer) -> None:
+    """Those with nothing to do are in no plan of a fleet; one that needs something by the time of reconcile is refused, and the others are well."""
+    fleet.inventory(machines=False)
+    fleet.environment["ANSIBLE_SHOW_CUSTOM_STATS"] = "true"
+    fleet.playbook("reconcile").succeeded()
+    planned = fleet.playbook("plan").succeeded()
+    approved = json.loads(re.findall(r"RUN: (\{.*\})", planned.output)[-1])["control_plane_plan"]
+    assert approved == {}
+    plane = (CONTROL_PLANE, "default", f"{name_of(1)}-control-plane")
+    store = KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig}))
+    store.modify(*plane, lambda found: found["spec"].update(replicas=3))
+    run = fleet.playbook("reconcile", "-e", json.dumps({"control_plane_plan": approved})).failed()
+    assert f"no plan of {name_of(1)} was approved" in run.text
+    assert "SUMMARY of reconcile: 4 clusters: 1 failed, 3 with nothing to do" in run.text
+
+
 def test_a_pass_asks_as_often_as_the_page_says(fleet: FleetWorkspace, server: ApiServer, tmp_path: Path) -> None:
     """Counted between the run and the API server. The first of two passes may still have something to write down."""
     proxy = ApiProxy(server, tmp_path)

@@ -152,6 +152,23 @@ def test_a_link_into_a_work_tree_is_in_the_work_tree(user: User) -> None:
     assert "patch" in user.run(replicas=3)
 
 
+def test_what_would_be_lost_with_a_job_is_refused(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it lies in a work tree or not; where the manifest leaves the field out and the store lasts it is set."""
+    monkeypatch.setenv("AWX_PRIVATE_DATA_DIR", str(user.file.parent))
+    before = user.files()
+    for tree in ("", ".git"):
+        (user.folder / tree).mkdir(exist_ok=True)
+        refused = user.run(replicas=5)
+        assert refused["failed"] and "Commit this change to the project" in refused["msg"], refused
+        assert f"{user.file}:" in refused["msg"] and "is to become 5 instead of 3" in refused["msg"]
+    assert user.files() == before
+    user.leave_out_replicas()
+    assert user.run(replicas=5)["written"] and user.spec()["replicas"] == 5
+    monkeypatch.setenv("AWX_PRIVATE_DATA_DIR", str(user.folder))
+    refused = user.run(replicas=3)
+    assert refused["failed"] and "would be lost" in refused["msg"] and user.spec()["replicas"] == 5
+
+
 def test_what_the_manifest_leaves_out_is_set_in_the_store(user: User) -> None:
     """And no later manifest reverts it."""
     user.leave_out_replicas()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import typing as t
 from pathlib import Path
@@ -15,6 +16,7 @@ from actions import run_action
 from workspace import cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.plans import kept_plans
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks
 
@@ -211,3 +213,20 @@ def test_a_cluster_that_moved_on_is_told_with_the_step(folder: Folder) -> None:
         assert left["failed"], left
         said = f"{left['msg']} {left.get('difference')}"
         assert plan["digest"] in said and "interloper" in said and "What to type: make a new plan" in said
+
+
+def test_a_run_whose_later_steps_would_be_others_is_not_begun(folder: Folder) -> None:
+    """The state is the approved one, and so is the next step: both steps are named."""
+    file = folder.path / "prod.plan.json"
+    folder.plan(plan_file=str(file))
+    document = json.loads(file.read_text())
+    document["steps"][4]["target"]["failureDomain"] = "b"
+    value = kept_plans.keep(FileStore(folder.store["path"]), document)
+    folder.run("cluster", manifests=[str(folder.manifest)])
+    name = document["steps"][4]["target"]["name"]
+    for check in (True, False):
+        refused = folder.decide(value, check=check)
+        assert refused["failed"] and "would not be carried to the end of the plan" in refused["msg"], refused
+        assert f"step 5, approved: join new machine {name} in failure domain b" in refused["msg"]
+        assert f"step 5, now: join new machine {name} in failure domain c" in refused["msg"]
+    assert not (folder.path / "store" / "default" / "journal").exists()

@@ -10,15 +10,18 @@ from pathlib import Path
 
 import moves
 import pytest
+from builders import NOW, healthy
 from moves import AT, CLUSTER, MACHINE, SECRET, everything, keepers, missing, move, opened
 from operator_workspace import NAME
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes.control_plane_action import (
     ControlPlaneAction,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import make_plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move import copied_objects, deletion_marks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move import graph as cluster_graph
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import origin
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.plans import kept_plans
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
@@ -60,6 +63,15 @@ def test_there_and_back(files: Options, other: Options) -> None:
     assert {key: origin.uid(each) for key, each in everything(opened(files)).items()} == {
         key: each["metadata"]["uid"] for key, each in before.items()
     }
+
+
+def test_a_kept_plan_moves_with_its_cluster(files: Options, other: Options) -> None:
+    """And may be carried out from there; nothing of it is left behind."""
+    document = {**make_plan(healthy(3).build(), NOW), "namespace": AT[0], "cluster": AT[1]}
+    digest = kept_plans.keep(opened(files), document)
+    assert not move(files, other).get("failed")
+    assert kept_plans.read(opened(other), *AT, digest) == document
+    assert kept_plans.of_cluster(opened(files), *AT) == []
 
 
 def test_owners_come_before_what_they_own(made: Options) -> None:
