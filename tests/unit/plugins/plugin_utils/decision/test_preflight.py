@@ -115,6 +115,15 @@ def test_a_quorum_at_risk_is_waited_for_until_it_lasts() -> None:
         assert decide(lasting(builder).build())["action"] == "blocked"
 
 
+def test_the_machine_that_goes_may_lack_a_member() -> None:
+    builder = leaving()
+    etcd = builder.workload["etcd"]
+    etcd["members"] = [each for each in etcd["members"] if each["id"] != member_id("m1")]
+    builder.workload["etcd"] = etcd
+    decision = decide(builder.build())
+    assert decision["action"] == "wait" and check(decision, "EtcdClusterHealthy") == "fail", decision
+
+
 def test_row_4_nodes() -> None:
     for builder in (joining(), leaving()):
         assert "MachinesHaveNodes" in failing(builder, lambda b: b.workload["nodes"].pop(2))

@@ -157,6 +157,7 @@ class TestFailedJoiner:
     def test_the_last_working_api_server_stays(self) -> None:
         builder = failed(healthy(3), "m3").pod("m1", "kube-scheduler").pod("m2", "kube-scheduler")
         assert act(builder) == ("wait", None)
+        assert decide(builder.build())["remediation"] is None, "no try is counted that was not made"
 
     def test_what_may_be_its_member_stays_where_nothing_else_works(self) -> None:
         builder = healthy(1, replicas=3).machine("m2", "Failed").member("x", unnamed=True, learner=True)
