@@ -110,7 +110,8 @@ class ActionModule(ControlPlaneAction):
             )
         if cluster["metadata"].get("deletionTimestamp") or control_plane["metadata"].get("deletionTimestamp"):
             raise ControlPlaneFailure(
-                f"{namespace}/{name} is being deleted, so {field} means nothing any more; nothing was written."
+                f"{namespace}/{name} is being deleted, so {field} means nothing any more; nothing was written. "
+                "Run kubeadm.control_plane.delete to the end; for a new cluster of this name, reconcile then."
             )
         if field == defaults.REPLICAS:
             report = Report(f"{control_plane['kind']} {namespace}/{control_plane['metadata']['name']}")

@@ -103,7 +103,7 @@ class ActionModule(ControlPlaneAction):
                 return each
         raise ControlPlaneFailure(
             f"the store has no {kind} {objects.namespace}/{name} that belongs to the cluster {objects.name}; nothing was recorded. "
-            "A provider records results only for the objects that it was handed."
+            "Give the kind and name of an object that the provider was handed: it records results for these alone."
         )
 
     @staticmethod
