@@ -20,6 +20,8 @@ class StandInKubelet:
         self.manifest = manifests / "etcd.yaml"
         self.log = manifests.parent / "etcd.log"
         self.commands: list[list[str]] = []
+        # As one that has not heard from an API server since it was started: a manifest that goes ends nothing.
+        self.forgets = False
         self._process: t.Optional[subprocess.Popen[bytes]] = None
         self._running = ""
         self._ended = threading.Event()
@@ -48,6 +50,8 @@ class StandInKubelet:
                 wanted = self.manifest.read_text(encoding="utf-8")
             except FileNotFoundError:
                 wanted = ""
+            if not wanted and self.forgets:
+                continue
             if wanted != self._running or (wanted and self._process and self._process.poll() is not None):
                 self._end()
                 self._running = wanted

@@ -232,6 +232,17 @@ def test_where_it_fails_the_manifest_is_put_back_and_it_may_be_tried_again(node:
     assert unit.wait(60).state == "Succeeded" and node.serves() and node.value("kept") == "safe"
 
 
+def test_an_etcd_that_no_kubelet_ends_is_ended(node: Node, lost: Member) -> None:
+    """A kubelet that has had no API server since its start forgets that the manifest went."""
+    node.kubelet.forgets = True
+    unit = node.unit()
+    report, _started = unit.start(lost.hex_id, "m2", check=True)
+    Path(str(report.record["folder"])).mkdir(parents=True)
+    unit.recovery.write(report.record)
+    ended = Recovery(node.places, Bounds(ending=0.0), node.systemd).perform()
+    assert ended["state"] == "Succeeded" and node.serves() and node.value("kept") == "safe"
+
+
 def test_nothing_is_copied_from_under_an_etcd_that_runs(node: Node, lost: Member) -> None:
     """A kubelet that sees late that the manifest is gone has started it once more."""
     unit = node.unit()

@@ -104,7 +104,8 @@ class Restore(Recovery):
                 "Put etcd's manifest of this machine back; run again.",
             )
         record["dataDir"] = etcd_data(guard.read_text(os.path.join(kept, "etcd.yaml")))
-        self.wait_for("the control plane to stop", lambda: self.stopped(kept, record["dataDir"]), self.bounds.stop)
+        data = record["dataDir"]
+        self.wait_for("the control plane to stop", lambda: self.stopped(kept, data), self.bounds.stop, ends=data)
 
     def stopped(self, kept: str, data: str) -> bool:
         """Return whether neither etcd nor the API server runs.
@@ -221,7 +222,9 @@ class Restore(Recovery):
         if before and os.path.isdir(before):
             self._take_away()
             member = os.path.join(data, "member")
-            self.wait_for("etcd to stop", lambda: unused(os.path.join(member, "snap", "db")), self.bounds.stop)
+            self.wait_for(
+                "etcd to stop", lambda: unused(os.path.join(member, "snap", "db")), self.bounds.stop, ends=data
+            )
             shutil.rmtree(member, ignore_errors=True)
             os.rename(before, member)
         if data:

@@ -20,6 +20,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import time
 import typing as t
 from dataclasses import dataclass, field
@@ -45,13 +46,15 @@ _POLL_SECONDS = 0.5
 class Bounds:
     """Time limits in seconds, one for each thing waited for.
 
-    ``kubelet`` is the seconds after which the kubelet is restarted to forget its back-off.
+    ``kubelet`` is the seconds after which the kubelet is restarted to forget its back-off; ``ending`` those after which an etcd without a
+    manifest is ended here: its pod's time for ending, and some more.
     """
 
     stop: float = 180.0
     start: float = 300.0
     api: float = 240.0
     kubelet: float = 20.0
+    ending: float = 40.0
 
 
 @dataclass
@@ -137,8 +140,9 @@ class Recovery:
                 "Put etcd's manifest of this machine back; run again.",
             )
         self._take_away()
-        database = os.path.join(etcd_data(guard.read_text(kept)), "member", "snap", "db")
-        self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop)
+        data = etcd_data(guard.read_text(kept))
+        database = os.path.join(data, "member", "snap", "db")
+        self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop, ends=data)
 
     def _copy(self, record: dict[str, t.Any]) -> None:
         source = os.path.join(etcd_data(guard.read_text(self._kept(record))), "member")
@@ -232,10 +236,13 @@ class Recovery:
             os.unlink(self.places.manifest)
             guard.sync_directory(self.places.manifests)
 
-    def wait_for(self, what: str, condition: t.Callable[[], bool], seconds: float, *, restarts: bool = False) -> None:
+    def wait_for(
+        self, what: str, condition: t.Callable[[], bool], seconds: float, *, restarts: bool = False, ends: str = ""
+    ) -> None:
         """Wait until a condition holds, at most ``seconds``.
 
-        ``restarts``: after a while the kubelet is restarted, which forgets its back-off.
+        ``restarts``: after a while the kubelet is restarted, which forgets its back-off. ``ends``: after a while the etcd of this data folder
+        is ended. A kubelet that has not heard from an API server since it was started ends none (docs/reference/kubeadm.md, "Certificates").
 
         Raises:
             NodeError: it did not come in time.
@@ -256,6 +263,9 @@ class Recovery:
                     # Nothing hangs on its success: the kubelet comes to it by itself, only later.
                     with contextlib.suppress(NodeError):
                         self.runner(["systemctl", "restart", self.places.kubelet])
+            if ends and waited >= self.bounds.ending:
+                _end(ends)
+                ends = ""
             time.sleep(_POLL_SECONDS)
 
 
@@ -335,3 +345,18 @@ def _processes() -> t.Iterator[list[str]]:
                     yield [word.decode(errors="replace") for word in file.read().split(b"\0")]
             except OSError:
                 continue
+
+
+def _end(data: str) -> None:
+    """Send SIGTERM to the etcd of a data folder."""
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError):
+            # Held before it is looked at: an ID that is used again meanwhile is not hit.
+            process = os.pidfd_open(int(name))
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    words = file.read().decode(errors="replace").split("\0")
+                if os.path.basename(words[0]) == "etcd" and f"--data-dir={data}" in words:
+                    signal.pidfd_send_signal(process, signal.SIGTERM)
+            finally:
+                os.close(process)
