@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import typing as t
 
 STATE_DIRECTORY = "/var/lib/kubeadm-control-plane"
@@ -53,6 +54,28 @@ def read_text(path: str) -> str:
             return file.read(65536).strip()
     except OSError:
         return ""
+
+
+def end_process(pid: int, still: t.Callable[[], object]) -> None:
+    """Send SIGTERM to a process, if what ``still`` returns is true: that it is the one meant.
+
+    A process ID that was used again meanwhile is not hit: the process is held while ``still`` looks at it. Kernels before 5.3, and a Python
+    that was built for one (that of RHEL 8), can't hold it: there it is looked at right before.
+    """
+    held = -1
+    with contextlib.suppress(OSError, AttributeError):
+        held = os.pidfd_open(pid)
+    try:
+        if not still():
+            return
+        with contextlib.suppress(OSError):
+            if held >= 0:
+                signal.pidfd_send_signal(held, signal.SIGTERM)
+            else:
+                os.kill(pid, signal.SIGTERM)
+    finally:
+        if held >= 0:
+            os.close(held)
 
 
 def require_machine(expected: t.Optional[str], path: str = MACHINE_ID_FILE) -> str:

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import json
 import os
 import shutil
-import signal
 import time
 import typing as t
 from dataclasses import dataclass, field
@@ -172,7 +172,7 @@ class Recovery:
         data = etcd_data(guard.read_text(self._kept(record)))
 
         def works() -> bool:
-            if any(FLAG in words and f"--data-dir={data}" in words for words in _processes()):
+            if any(FLAG in words and f"--data-dir={data}" in words for words in map(_words, _pids())):
                 self._last = f"etcd still runs with {FLAG}"
                 return False
             return self._alone(record)
@@ -337,26 +337,23 @@ def _held(database: str, held: contextlib.ExitStack) -> bool:
     return True
 
 
-def _processes() -> t.Iterator[list[str]]:
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/cmdline", "rb") as file:
-                    yield [word.decode(errors="replace") for word in file.read().split(b"\0")]
-            except OSError:
-                continue
+def _words(pid: str) -> list[str]:
+    """Return a process's command line, empty where it can't be read."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        return [word.decode(errors="replace") for word in file.read().split(b"\0")]
+    return []
+
+
+def _pids() -> t.Iterator[str]:
+    return filter(str.isdigit, os.listdir("/proc"))
 
 
 def _end(data: str) -> None:
     """Send SIGTERM to the etcd of a data folder."""
-    for name in os.listdir("/proc"):
-        with contextlib.suppress(OSError, ValueError):
-            # Held before it is looked at: an ID that is used again meanwhile is not hit.
-            process = os.pidfd_open(int(name))
-            try:
-                with open(f"/proc/{name}/cmdline", "rb") as file:
-                    words = file.read().decode(errors="replace").split("\0")
-                if os.path.basename(words[0]) == "etcd" and f"--data-dir={data}" in words:
-                    signal.pidfd_send_signal(process, signal.SIGTERM)
-            finally:
-                os.close(process)
+
+    def meant(pid: str) -> bool:
+        words = _words(pid)
+        return bool(words) and os.path.basename(words[0]) == "etcd" and f"--data-dir={data}" in words
+
+    for pid in _pids():
+        guard.end_process(int(pid), functools.partial(meant, pid))

@@ -12,11 +12,11 @@ told from another cluster's that runs in a pod of this machine.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import signal
 import typing as t
 
-from ...common.guard import read_text
+from ...common.guard import end_process, read_text
 
 # The kernel shows 15 characters of a program's name.
 _COMM_LENGTH = 15
@@ -62,18 +62,9 @@ def alive(processes: t.Collection[Instance], proc: str = "/proc") -> set[Instanc
 
 
 def end(processes: t.Collection[Instance], proc: str = "/proc") -> None:
-    """Send SIGTERM to those of some processes that still run.
-
-    A process ID that was used again meanwhile is not hit.
-    """
-    for pid, started in processes:
-        with contextlib.suppress(OSError):
-            handle = os.pidfd_open(pid)
-            try:
-                if alive({(pid, started)}, proc):
-                    signal.pidfd_send_signal(handle, signal.SIGTERM)
-            finally:
-                os.close(handle)
+    """Send SIGTERM to those of some processes that still run."""
+    for each in processes:
+        end_process(each[0], functools.partial(alive, {each}, proc))
 
 
 def _started(path: str) -> t.Optional[int]:

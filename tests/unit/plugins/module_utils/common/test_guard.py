@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -124,3 +125,14 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> 
     with pytest.raises(OSError, match="directory"):
         guard.write_atomically(str(path), b"new")
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "a Python that can't hold it"])
+def test_a_process_is_ended_where_it_is_the_one_meant(held: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not held:
+        monkeypatch.delattr(os, "pidfd_open")
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        guard.end_process(process.pid, lambda: False)
+        assert process.poll() is None
+        guard.end_process(process.pid, lambda: True)
+        assert process.wait() == -signal.SIGTERM
