@@ -130,7 +130,7 @@ def define(server: ApiServer) -> None:
 
 def empty(store: KubernetesStore) -> None:
     """Take away every object that tests made, and the locks."""
-    for kind_ref in [*((definitions.group_of(kind.name), kind.name) for kind in KINDS), SECRET]:
+    for kind_ref in [*((definitions.group_of(kind.name), kind.name) for kind in KINDS), SECRET, ("", "ConfigMap")]:
         for each in store.list(kind_ref):
             where = (kind_ref, each["metadata"]["namespace"], each["metadata"]["name"])
             if where[1].startswith("kube-") or (kind_ref == SECRET and where[2].startswith("default-token")):

@@ -16,6 +16,7 @@ from ..calls.failure import ControlPlaneFailure
 from ..objects import origin
 from ..objects.convert.to_hub import without_zero_values
 from ..records.cluster_objects import CLUSTER, SECRET, Object, delete_finally
+from ..records.plans import kept_plans
 from ..store.base import Store, StoreError, describe
 from ..store.kubernetes import applied
 from ..store.kubernetes.store import as_kept
@@ -212,12 +213,14 @@ class Copies:
     def remains(self, graph: Graph) -> list[Object]:
         """Return the other store's leftovers to delete, dependents first.
 
-        Leftovers: the first store had them and has them no more. Raises NotTheSame where there is more than that.
+        Leftovers: the first store had them and has them no more. Raises NotTheSame where there is more than that. Plans that were kept there
+        are nothing of the cluster's life, and stay.
         """
         known, at = graph.by_key(), (self._namespace, graph.cluster)
         there = Graph(self._target, *at)
         more = [each for each in there.objects if key_of(each) not in known]
-        own = [each for each in more if not self._was_had(each) and key_of(each)[0] != SECRET]
+        theirs = [each for each in more if not self._was_had(each) and key_of(each)[0] != SECRET]
+        own = [each for each in theirs if not kept_plans.is_one(each)]
         if own:
             names = ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in own)
             raise NotTheSame(

@@ -137,7 +137,12 @@ def read(store: Store, namespace: str, cluster: str, value: str) -> Object:
 def of_cluster(store: Store, namespace: str, cluster: str) -> list[Object]:
     """Return the ConfigMaps of a cluster's kept plans."""
     found = store.list(CONFIG_MAP, namespace, {CLUSTER_LABEL: cluster})
-    return [each for each in found if kinds.LABEL_PLAN in (each["metadata"].get("labels") or {})]
+    return [each for each in found if is_one(each)]
+
+
+def is_one(obj: Object) -> bool:
+    """Return whether an object is a kept plan."""
+    return obj["kind"] == CONFIG_MAP[1] and kinds.LABEL_PLAN in (obj["metadata"].get("labels") or {})
 
 
 def delete_with_cluster(store: Store, namespace: str, cluster: str) -> None:

@@ -66,11 +66,15 @@ def test_there_and_back(files: Options, other: Options) -> None:
 
 
 def test_a_kept_plan_moves_with_its_cluster(files: Options, other: Options) -> None:
-    """And may be carried out from there; nothing of it is left behind."""
-    document = {**make_plan(healthy(3).build(), NOW), "namespace": AT[0], "cluster": AT[1]}
-    digest = kept_plans.keep(opened(files), document)
+    """And may be carried out from there; nothing of it is left behind. One that is there already is in no one's way."""
+    document, another = (
+        {**make_plan(healthy(number).build(), NOW), "namespace": AT[0], "cluster": AT[1]} for number in (3, 1)
+    )
+    digest, earlier = kept_plans.keep(opened(files), document), kept_plans.keep(opened(other), another)
+    assert digest != earlier
     assert not move(files, other).get("failed")
     assert kept_plans.read(opened(other), *AT, digest) == document
+    assert kept_plans.read(opened(other), *AT, earlier) == another
     assert kept_plans.of_cluster(opened(files), *AT) == []
 
 
