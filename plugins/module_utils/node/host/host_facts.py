@@ -37,6 +37,8 @@ _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE
 # Without what follows it in JSON.
 _VERSION = re.compile(r"v\d+\.\d+\.\d+[-+.0-9A-Za-z]*")
 _PROBES = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
+# linux/in6.h: IPV6_ADDR_PREFERENCES and IPV6_PREFER_SRC_PUBLIC. A privacy address (RFC 8981) is gone after some days, and etcd's peer URL with it.
+_SOURCE_PREFERENCES, _PREFER_LASTING = 72, 2
 
 
 @dataclass(frozen=True)
@@ -256,6 +258,8 @@ def _source(target: str, family: int) -> str:
     # Connecting a datagram socket sends nothing: the kernel only looks up the route.
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            if family == socket.AF_INET6:
+                probe.setsockopt(socket.IPPROTO_IPV6, _SOURCE_PREFERENCES, _PREFER_LASTING)
             probe.connect((target, 6443))
             address = str(probe.getsockname()[0])
     except OSError:

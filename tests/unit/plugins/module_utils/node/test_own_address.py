@@ -25,6 +25,9 @@ TWO = f"{ONE}; ip address add 203.0.113.5/24 dev eth1"
 VIRTUAL = f"{ONE}; ip address add 198.51.100.100/32 dev eth0"
 SIX = "ip address add 2001:db8:5::5/64 dev eth0 nodad; ip route add default via 2001:db8:5::1 dev eth0"
 BOTH = f"{ONE}; {SIX}"
+# The kernel makes an address beside it that ends after a day, and prefers that one.
+CONF = "/proc/sys/net/ipv6/conf/eth0"
+PRIVACY = f"echo 0 > {CONF}/accept_dad; echo 2 > {CONF}/use_tempaddr; {SIX.replace('nodad', 'nodad mngtmpaddr')}"
 # A host's own names, and one that stands for three hosts.
 NAMES = "198.51.100.5 own.example\n198.51.100.5 all.example\n198.51.100.6 all.example\n198.51.100.7 all.example\n2001:db8:5::5 six.example\n"
 
@@ -69,6 +72,8 @@ def asked(network: list[str], folder: Path, commands: str, wanted: str, towards:
         (BOTH, "2001:db8:5::5", "2001:db8:5::5"),
         (SIX, "six.example", "2001:db8:5::5"),
         (SIX, "198.51.100.9", "2001:db8:5::5"),
+        (PRIVACY, "2001:db8:6::9", "2001:db8:5::5"),
+        (PRIVACY, "2001:db8:5::5", "2001:db8:5::5"),
         # A virtual address that is here at the moment is not to be advertised.
         (VIRTUAL, "198.51.100.100", "198.51.100.5"),
         # Of two networks the one of the way out, as without an endpoint.
