@@ -86,10 +86,15 @@ class ActionModule(ControlPlaneAction):
             reasons[earlier] = self._why(answer)
         failure_domain = self._arguments["failure_domain"]
         held = inventory_pool.taken(self._objects.store, infrastructure)
+        leads = self._endpoint_hosts(infrastructure["spec"], pool)
         for host in pool.hosts:
             if host in reasons:
                 continue
-            if host not in pool.in_domain(failure_domain):
+            if leads and host not in leads:
+                reasons[host] = (
+                    f"the first machine can only be {' or '.join(leads)}, which the endpoint is an address of"
+                )
+            elif host not in pool.in_domain(failure_domain):
                 reasons[host] = f"it is in the failure domain {pool.domains.get(host)}"
             elif host in held:
                 reasons[host] = f"claimed by {held[host]}"
@@ -100,6 +105,18 @@ class ActionModule(ControlPlaneAction):
                 reasons[host] = self._why(answer)
         self._record({"claim": {}})
         raise ControlPlaneFailure(self._too_small(pool, reasons))
+
+    def _endpoint_hosts(self, spec: Object, pool: Pool) -> list[str]:
+        """Return the hosts that the endpoint leads to.
+
+        Of the first machine alone; [] where it may be made of any.
+        """
+        config = (self._objects.kubeadm_configs.get(self._name) or {}).get("spec")
+        # One that is prepared ahead of its turn has no configuration, and will join.
+        if config is None or config.get("joinConfiguration") or self._objects.initialized:
+            return []
+        port = self._question(spec)["ports"][0]
+        return inventory_pool.endpoint_hosts(self._objects, pool, spec, self._task_vars["hostvars"], port)
 
     def _too_small(self, pool: Pool, reasons: t.Mapping[str, str]) -> str:
         version, failure_domain = self._arguments["kubernetes_version"], self._arguments["failure_domain"]

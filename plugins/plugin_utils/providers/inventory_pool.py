@@ -163,6 +163,44 @@ def address_of(spec: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) ->
         return "", f"its variable {name} is {'no IP address' if address else 'not set'}"
 
 
+def endpoint_hosts(
+    objects: ClusterObjects, pool: Pool, spec: t.Mapping[str, t.Any], hostvars: t.Mapping[str, t.Any], port: int
+) -> list[str]:
+    """Return the pool's hosts that the endpoint is an address of.
+
+    By their names in the inventory, ``ansible_host`` and ``addressVariable``: kubeadm init, which goes through the endpoint, ends well on no
+    other host. [] where the endpoint is something else, also where it has another port than the API server: a load balancer's on a host.
+
+    Args:
+        objects: the cluster's objects.
+        pool: the hosts.
+        spec: as for :func:`read_pool`, which has accepted it.
+        hostvars: the inventory's variables by host name, templated.
+        port: the API server's.
+    """
+    endpoint = objects.wanted_endpoint() or {}
+    if endpoint.get("port") != port:
+        return []
+    names = ["ansible_host", *filter(None, [spec.get("addressVariable")])]
+    wanted = _plain(endpoint["host"])
+    return [host for host in pool.hosts if wanted in map(_plain, [host, *_values(hostvars[host], names)])]
+
+
+def _values(variables: t.Mapping[str, t.Any], names: t.Sequence[str]) -> t.Iterator[t.Any]:
+    for name in names:
+        # One that can't be templated is said where the host is asked.
+        with contextlib.suppress(AnsibleError):
+            yield variables.get(name)
+
+
+def _plain(address: t.Any) -> str:
+    """Return the usual form of a name or an address."""
+    text = str(address or "").rstrip(".").lower()
+    with contextlib.suppress(ValueError):
+        return str(ipaddress.ip_address(text))
+    return text
+
+
 def instance_data_of(variables: t.Mapping[str, t.Any]) -> dict[str, str]:
     """Return the instance data in a host's variables.
 

@@ -14,7 +14,8 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..calls.machine_connection import Answer, Machine
-from ..decision.creation.existing_hosts import HOST_POOL_INVALID, hosts_needed
+from ..decision import terms
+from ..decision.creation.existing_hosts import ENDPOINT_HOST_UNFIT, HOST_POOL_INVALID, hosts_needed
 from ..decision.outcome import Context
 from ..decision.snapshot.typed_snapshot import read_snapshot
 from ..objects import kinds
@@ -157,7 +158,10 @@ def survey(
     own = _hosts_of_machines(objects)
     removed = {name for each in (ahead if whole else ahead[:1]) for name in each["after"]}
     held = inventory_pool.taken(objects.store, nobody)
-    for host in pool.hosts:
+    first = ahead[0] if ahead and ahead[0]["action"] == terms.INITIALIZE else None
+    port = run.question["ports"][0]
+    leads = inventory_pool.endpoint_hosts(objects, pool, spec, hostvars, port) if first else []
+    for host in sorted(pool.hosts, key=lambda each: each not in leads):
         if host not in held and host not in own:
             run.free(host)
     if run.domains or every:
@@ -166,15 +170,29 @@ def survey(
                 run.used(host, name)
         _note_others(run, pool, {host: who for host, who in held.items() if host not in own})
     found["hosts"] = run.found
-    problem = _external_etcd(objects, run) if not objects.initialized else None
-    return {**found, "obstacles": [problem]} if problem else found
+    others = {host: who for host, who in held.items() if not first or own.get(host) not in first["after"]}
+    domain = next(iter(_needed({**snapshot, **found}, first)), "") if first else ""
+    problems = [
+        _endpoint_host(objects, run, leads, domain, others) if leads else None,
+        _external_etcd(objects, run) if not objects.initialized else None,
+    ]
+    obstacles = [each for each in problems if each]
+    return {**found, "obstacles": obstacles} if obstacles else found
 
 
 def _domains(snapshot: Object, ahead: t.Sequence[Object], whole: bool) -> list[str]:
     if whole:
         return sorted((str((each["target"] or {}).get("failureDomain") or "") for each in ahead), reverse=True)
-    first = str((ahead[0]["target"] or {}).get("failureDomain") or "") if ahead else ""
-    return sorted(hosts_needed(Context(read_snapshot(snapshot)), [first]), reverse=True)
+    return sorted(_needed(snapshot, ahead[0] if ahead else {}), reverse=True)
+
+
+def _needed(snapshot: Object, first: Object) -> list[str]:
+    """Return the failure domains that need a free host now.
+
+    That of the next machine is the first.
+    """
+    domain = str((first.get("target") or {}).get("failureDomain") or "")
+    return hosts_needed(Context(read_snapshot(snapshot)), [domain])
 
 
 def _machine(host: str) -> Machine:
@@ -205,6 +223,34 @@ def _note_others(run: Survey, pool: Pool, held: t.Mapping[str, str]) -> None:
     for host, reason in sorted(pool.left_out.items()):
         fix = "Correct the host's variable, or selector.matchVariables in the machine template."
         run.note(host, [{"check": SELECTOR, "message": reason, "fix": fix}])
+
+
+def _endpoint_host(
+    objects: ClusterObjects, run: Survey, leads: t.Sequence[str], domain: str, held: t.Mapping[str, str]
+) -> t.Optional[Object]:
+    """Return what keeps the first machine from the endpoint's hosts.
+
+    It goes to the failure domain `domain`. None where one of them fits.
+    """
+    reasons = []
+    for host in leads:
+        lacking = [lack for each in run.found if each["name"] == host for lack in each["missing"]]
+        if host in held:
+            reasons.append(f"{host} is claimed by {held[host]}")
+        elif host not in run.pool.in_domain(domain):
+            reasons.append(f"{host} is in the failure domain {run.pool.domains.get(host)}, and it goes to {domain}")
+        elif lacking:
+            reasons.append(f"{host}: {'; '.join(each['message'] for each in lacking)}")
+        else:
+            return None
+    endpoint = objects.wanted_endpoint() or {}
+    return {
+        "reason": ENDPOINT_HOST_UNFIT,
+        "message": f"the control plane endpoint {endpoint['host']} is an address of {' and '.join(leads)}, and kubeadm init, which goes through it, "
+        f"can end well nowhere else; the first machine can't be made there: {'; '.join(reasons)}",
+        "fix": "Make that host fit (check_hosts says how), let the template's group or selector have it alone where it is in another failure domain, or "
+        "write the address of a load balancer, or a virtual address, to spec.controlPlaneEndpoint of the InventoryCluster.",
+    }
 
 
 def _external_etcd(objects: ClusterObjects, run: Survey) -> t.Optional[Object]:

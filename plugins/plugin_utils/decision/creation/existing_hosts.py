@@ -29,6 +29,7 @@ IMAGES_MISSING = "ImagesMissing"
 # Reasons that the controller finds beforehand: the snapshot's ``obstacles``.
 HOST_POOL_INVALID = "HostPoolInvalid"
 ENDPOINT_MISSING = "EndpointMissing"
+ENDPOINT_HOST_UNFIT = "EndpointHostUnfit"
 EXTERNAL_ETCD_UNUSABLE = "ExternalEtcdUnusable"
 PROVIDER_MISSING = "ProviderMissing"
 ROOT_NEEDED = "RootNeeded"

@@ -9,6 +9,9 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible.errors import AnsibleUndefinedVariable
+from builders import cluster
+from observed import objects_of
 
 from ansible_collections.kubeadm.control_plane.plugins.action.inventory_machine_info import judge
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers import inventory_pool
@@ -46,6 +49,20 @@ def test_the_selector_compares_text(wanted: dict[str, t.Any], taken: tuple[str, 
     assert pool.hosts == taken
     assert all("the selector wants" in reason for reason in pool.left_out.values())
     assert not any("has 8" in reason or "has b" in reason for reason in pool.left_out.values()), "nobody asked for them"
+
+
+def test_a_host_whose_address_can_not_be_templated_is_no_host_of_the_endpoint(tmp_path: Path) -> None:
+    """It is one that doesn't answer, and no reason to end the run."""
+
+    class Untemplatable(dict[str, t.Any]):
+        def get(self, name: str, default: t.Any = None) -> t.Any:
+            raise AnsibleUndefinedVariable("'nope' is undefined")
+
+    objects = objects_of(cluster(1), tmp_path)
+    objects.cluster["spec"]["controlPlaneEndpoint"] = {"host": "198.51.100.2", "port": 6443}
+    hostvars = {"h1": Untemplatable(), "h2": {"ansible_host": "198.51.100.2"}, "h3": {}}
+    pool = inventory_pool.Pool("pool", tuple(hostvars))
+    assert inventory_pool.endpoint_hosts(objects, pool, {}, hostvars, 6443) == ["h2"]
 
 
 def test_a_group_that_is_not_there_is_named() -> None:

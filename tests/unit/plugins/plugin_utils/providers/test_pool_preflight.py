@@ -186,6 +186,54 @@ def test_the_endpoint_is_the_one_that_the_cluster_will_have(tmp_path: Path) -> N
     assert inventory_pool.question(objects, {}, "v1.20.2", {}, "init")["endpoint"] == "10.0.0.1"
 
 
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize(
+    ("endpoint", "variables"),
+    [
+        ("cp3", {}),
+        ("10.0.0.3", {"ansible_host": "10.0.0.3"}),
+        ("CP3.example.", {"ansible_host": "cp3.example"}),
+        ("2001:db8::3", {"internal": "2001:DB8:0::3"}),
+    ],
+)
+def test_the_first_machine_is_the_host_that_the_endpoint_leads_to(
+    tmp_path: Path, replicas: int, endpoint: str, variables: Object
+) -> None:
+    """kubeadm init goes through the endpoint: on another host it would wait for itself in vain."""
+
+    def looked(name: str, port: int = 6443, **missing: t.Any) -> Object:
+        pool = Pool(**missing)
+        pool.spec["addressVariable"] = "internal"
+        pool.hostvars = {host: {"zone": "a", "internal": "192.0.2.1"} for host in HOSTS}
+        pool.hostvars["cp3"].update(variables)
+        builder = cluster(replicas).bare()
+        builder.snapshot["infrastructureCluster"]["spec"]["controlPlaneEndpoint"] = {"host": endpoint, "port": port}
+        return {**pool.look(builder, tmp_path / name), "asked": pool.names, "end": pool.document["end"]}
+
+    found = looked("fit")
+    assert found["asked"][0] == "cp3" and found["end"]["action"] == "none"
+    assert looked("balancer", port=8443)["asked"][0] == "cp1"
+    found = looked("unfit", cp3=[LACKS])
+    [obstacle] = found["obstacles"]
+    assert "is an address of cp3" in obstacle["message"] and "cp3: images are not there" in obstacle["message"]
+    assert found["end"]["action"] == "blocked" and found["end"]["reasons"][0]["reason"] == "EndpointHostUnfit"
+
+
+def test_the_endpoints_host_may_be_out_of_the_question(tmp_path: Path) -> None:
+    """Another cluster's, or in a failure domain that the first machine doesn't go to."""
+    for taken, said in (
+        (["cp3"], "cp3 is claimed by cluster"),
+        ([], "cp3 is in the failure domain b, and it goes to a"),
+    ):
+        pool = Pool()
+        pool.spec["failureDomainVariable"] = "zone"
+        builder = cluster(1).bare()
+        builder.snapshot["infrastructureCluster"]["spec"]["controlPlaneEndpoint"] = {"host": "cp3", "port": 6443}
+        found = pool.look(builder, tmp_path / str(len(taken)), taken=taken)
+        [obstacle] = found["obstacles"]
+        assert said in obstacle["message"] and "load balancer" in obstacle["fix"]
+
+
 @pytest.mark.parametrize("builder", [healthy(3), healthy(3, replicas=1), healthy(3).unreachable()])
 def test_where_no_machine_is_made_none_is_ahead(builder: Builder) -> None:
     assert machines_ahead(builder.build()) == []
