@@ -43,7 +43,9 @@ def save(images: t.Sequence[str], folder: str) -> list[str]:
     Raises:
         NodeError: one can't be written.
     """
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    # The folder above may be this collection's own, which nobody has made yet.
+    for each in (os.path.dirname(folder), folder):
+        os.makedirs(each, mode=0o700, exist_ok=True)
     paths = [os.path.join(folder, archive_name(image)) for image in images]
     for image, path in zip(images, paths):
         _run([*_CTR, "export", path, image], f"The image {image} was not written to {path}")

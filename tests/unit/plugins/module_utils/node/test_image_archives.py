@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import typing as t
@@ -45,8 +46,9 @@ def _host(tmp_path: Path) -> Host:
 
 def test_archives_go_from_one_host_to_another(host: Host, tmp_path: Path) -> None:
     host.has(API, DNS)
-    folder = tmp_path / "archives"
+    folder = tmp_path / "state" / "archives"
     found = host.run(save=str(folder))
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder.parent)] == [0o700, 0o700]
     assert (found["changed"], found["missing"], sorted(os.listdir(folder))) == (
         True,
         [],
