@@ -290,6 +290,7 @@ class ActionModule(ControlPlaneAction):
         step = place.step if place is not None else None
         if this.plan is not None and step is not None:
             decision, ahead = with_fixed_names(this.plan, step, decision)
+            this.plan.begins_step(objects, seen.snapshot["now"])
             place_in_plan = f"step {step['step']} of {len(this.plan.document['steps'])}: "
             said = place_in_plan + decision_text.describe(decision)
         target = decision.get("target") or {}

@@ -78,7 +78,7 @@ class ActionModule(ApplyingAction):
         if opening.export_directory(arguments["store"]) and self.ciphers()[0] is None:
             # Said before anything is done, not after the first step.
             raise ControlPlaneFailure(export.PASSWORD_MISSING)
-        if arguments["plan"] not in (None, ""):
+        if arguments["plan"] is not None:
             # What is no plan of this cluster is refused before anything is locked.
             plan_and_reconcile.followed(arguments, self.host_of(arguments["cluster"]), self.open_store(arguments))
         if self.check_mode:

@@ -48,7 +48,7 @@ options:
   plan:
     description:
       - The digest of a plan that M(kubeadm.control_plane.plan) kept in the store (its option O(kubeadm.control_plane.plan#module:keep)), in place of
-        O(plan_file), or the digests of several clusters' plans by the clusters' inventory names. An empty text is none.
+        O(plan_file), or the digests of several clusters' plans by the clusters' inventory names. An empty text is refused.
     type: raw
     version_added: 0.10.0
 extends_documentation_fragment:

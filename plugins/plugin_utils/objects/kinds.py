@@ -98,7 +98,7 @@ ANNOTATION_ALLOW_PATCH_DOWNGRADE = ANNOTATION_PREFIX + "allow-patch-downgrade"
 ANNOTATION_IGNORE_WORKER_NODES = ANNOTATION_PREFIX + "ignore-worker-nodes"
 ANNOTATION_ENDPOINT_UNUSED = ANNOTATION_PREFIX + "endpoint-is-unused"
 ANNOTATION_SKIP_ETCD_SNAPSHOT = ANNOTATION_PREFIX + "skip-etcd-snapshot"
-# Of a kept plan's ConfigMap: the beginning of its digest, and when it was made last.
+# Of a kept plan's ConfigMap: the beginning of its digest, and when it was made, or a step of it begun, last.
 LABEL_PLAN = ANNOTATION_PREFIX + "plan"
 ANNOTATION_PLANNED_AT = ANNOTATION_PREFIX + "planned-at"
 # A prepared machine has no Machine object yet: what it was made for is kept on the infrastructure machine itself.

@@ -128,9 +128,10 @@ class Glance(ForeseeingAction):
         variables = self._task_vars
         if any(self._templar.template(variables.get(f"control_plane_{each}")) for each in FILES):
             return ""
-        approved = self._templar.template(variables.get("control_plane_plan"))
-        if playbook == "reconcile" and approved and not (isinstance(approved, dict) and host not in approved):
-            # Its plan is followed; a cluster of which none was approved may have nothing to do.
+        given = "control_plane_plan" in variables
+        approved = self._templar.template(variables["control_plane_plan"]) if given else {}
+        if playbook == "reconcile" and not (isinstance(approved, dict) and host not in approved):
+            # Its plan is followed, or an empty value refused; a cluster of which none was approved may have nothing to do.
             return ""
         return "" if self._is_taken(arguments) else _LOOKS[playbook](self, arguments)
 

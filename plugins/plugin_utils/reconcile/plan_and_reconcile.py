@@ -198,13 +198,19 @@ class NewNames:
 class FollowedPlan:
     """Plan that is being carried out.
 
-    `title` names it in messages, its file or its digest; `renewal` says how another one is made.
+    `title` names it in messages, its file or its digest; `renewal` says how another one is made. `digest` is "" for that of a file.
     """
 
-    def __init__(self, document: Object, title: str, renewal: str) -> None:
+    def __init__(self, document: Object, title: str, renewal: str, digest: str = "") -> None:
         self.document = document
         self.title = title
         self.renewal = renewal
+        self._digest = digest
+
+    def begins_step(self, objects: ClusterObjects, now: str) -> None:
+        """Count the plan as used, so that the next step finds it."""
+        if self._digest:
+            kept_plans.note_use(objects.store, objects.namespace, objects.name, self._digest, now)
 
     def where(self, objects: ClusterObjects, snapshot: Object, decision: Object, begins: bool = False) -> Position:
         """Return the cluster's position in the plan.
@@ -279,9 +285,8 @@ def followed(arguments: t.Mapping[str, t.Any], host: str, store: Store) -> t.Opt
     make, then = "playbook kubeadm.control_plane.plan with -e", "read it, then reconcile with"
     if digest:
         document = kept_plans.read(store, *of_cluster, digest)
-        return FollowedPlan(
-            document, digest, f"{make} control_plane_keep_plan=true, {then} -e control_plane_plan=ITS DIGEST"
-        )
+        renewal = f"{make} control_plane_keep_plan=true, {then} -e control_plane_plan=ITS DIGEST"
+        return FollowedPlan(document, digest, renewal, digest)
     if file:
         document = plan_files.read_plan_file(file, *of_cluster)
         return FollowedPlan(document, file, f"{make} control_plane_plan_file={file}, {then} it")

@@ -39,14 +39,19 @@ def chosen(given: t.Any, host: str) -> t.Optional[str]:
     None where the run was given no plan.
 
     Args:
-        given: a digest, "" for no plan, or digests by the clusters' inventory names, as plan hands them on.
+        given: a digest, or digests by the clusters' inventory names, as plan hands them on; None where there is no plan. "" is none that got lost: what
+            a shell or a survey makes of a value that isn't there.
         host: the cluster's inventory name.
 
     Raises:
         ControlPlaneFailure: it is none of these, or names no plan of this cluster.
     """
-    if given is None or given == "":
+    if given is None:
         return None
+    if given == "":
+        raise ControlPlaneFailure(
+            f"control_plane_plan is given and empty, so no plan of {host} was approved. {NEW_PLAN} To reconcile without a plan, leave the variable away."
+        )
     if isinstance(given, t.Mapping):
         if host not in given:
             approved = ", ".join(clip(each, 80) for each in sorted(map(str, given))) or "no cluster"
@@ -132,6 +137,26 @@ def read(store: Store, namespace: str, cluster: str, value: str) -> Object:
             f"the plan {value} of {namespace}/{cluster} was changed in the store (ConfigMap {stored['metadata']['name']}) after it was kept. {NEW_PLAN}"
         )
     return t.cast(Object, document)
+
+
+def note_use(store: Store, namespace: str, cluster: str, value: str, now: str) -> None:
+    """Count a plan that is carried out among the newest.
+
+    Else plans that are made while a long run is at work would push it out, and the run would end in the middle.
+
+    Args:
+        store: the cluster's store.
+        namespace: the cluster's.
+        cluster: its name.
+        value: the plan's digest.
+        now: RFC 3339.
+    """
+
+    def note(stored: Object) -> None:
+        stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_PLANNED_AT] = now
+
+    with contextlib.suppress(NotFound):
+        store.modify(CONFIG_MAP, namespace, _name(cluster, value), note)
 
 
 def of_cluster(store: Store, namespace: str, cluster: str) -> list[Object]:

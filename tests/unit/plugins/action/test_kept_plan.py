@@ -15,6 +15,7 @@ import yaml
 from actions import run_action
 from workspace import cluster_documents
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CLUSTER
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.plans import kept_plans
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
@@ -159,11 +160,29 @@ def test_a_run_takes_the_approved_steps_with_their_names(folder: Folder, given: 
     assert third["prepare_names"] == names(plan)[1:]
 
 
+def test_plans_made_meanwhile_do_not_push_out_the_one_that_is_carried_out(folder: Folder) -> None:
+    """Each step counts as a use; one that is only asked about is none."""
+    value = folder.plan()["digest"]
+    folder.run("cluster", manifests=[str(folder.manifest)], plan=value)
+    store = FileStore(folder.store["path"])
+    (kept,) = kept_plans.of_cluster(store, "default", "prod")
+    kept["metadata"]["annotations"][kinds.ANNOTATION_PLANNED_AT] = "2020-01-01T00:00:00Z"
+    store.update(kept)
+
+    def used() -> bool:
+        (found,) = kept_plans.of_cluster(store, "default", "prod")
+        return bool(found["metadata"]["annotations"][kinds.ANNOTATION_PLANNED_AT] > "2020-01-01T00:00:00Z")
+
+    assert folder.decide(value, check=True)["changed"] and not used()
+    assert folder.decide(value)["act"] and used()
+
+
 @pytest.mark.parametrize(
     ("plan", "says"),
     [
         (UNKNOWN, "the store has no such plan of default/prod"),
         ("sha256:12", "is no digest of a plan"),
+        ("", "is given and empty, so no plan of prod was approved"),
         ({}, "no plan of prod was approved"),
         ({"stage": UNKNOWN}, "no plan of prod was approved"),
         (["x"], "is no digest of a plan"),

@@ -16,6 +16,7 @@ from ansible.playbook.task import Task
 from workspace import cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.glance import SPEC, Glance
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import StoreError
 
 Object = dict[str, t.Any]
 
@@ -69,3 +70,28 @@ def test_a_manifest_that_differs_is_more_than_a_glance_settles(applied: Applied)
     applied.spec["replicas"] = 5
     applied.write()
     assert not applied.glance()[0]
+
+
+@pytest.mark.parametrize(
+    ("plan", "looked_at"),
+    [
+        ({}, True),
+        ({"control_plane_plan": {}}, True),
+        ({"control_plane_plan": {"stage": "sha256:0"}}, True),
+        ({"control_plane_plan": {"prod": "sha256:0"}}, False),
+        ({"control_plane_plan": "sha256:0"}, False),
+        ({"control_plane_plan": ""}, False),
+        ({"control_plane_plan": None}, False),
+    ],
+)
+def test_a_plan_is_followed_or_refused_by_the_run_itself(tmp_path: Path, plan: Object, looked_at: bool) -> None:
+    """Also an empty one. What is looked at here can't be, which is an error."""
+    store = {"type": "kubernetes", "path": str(tmp_path), "kubeconfig": str(tmp_path / "missing")}
+    variables = {"cluster": "prod", "namespace": "default", "store": store}
+    glance = with_local_connection(Glance, Task(), DataLoader())
+    glance.begin(HostVars(prod={**{f"control_plane_{key}": value for key, value in variables.items()}, **plan}))
+    if looked_at:
+        with pytest.raises(StoreError):
+            glance.settled("reconcile", "prod")
+    else:
+        assert glance.settled("reconcile", "prod") == ""

@@ -59,6 +59,19 @@ def test_the_plans_that_were_made_last_are_kept(kept: FileStore, made: Object) -
         kept_plans.read(kept, "default", "prod", values[1])
 
 
+def test_a_plan_that_is_carried_out_is_not_dropped_for_newer_ones(kept: FileStore, made: Object) -> None:
+    """A rollout takes longer than ten scheduled plans, each of which sees another state."""
+    value = kept_plans.keep(kept, made)
+    for number in range(1, settings.PLANS_KEPT + 5):
+        kept_plans.keep(kept, another(made, number))
+        kept_plans.note_use(kept, "default", "prod", value, another(made, number)["createdAt"])
+    assert kept_plans.read(kept, "default", "prod", value) == made
+    assert len(kept_plans.of_cluster(kept, "default", "prod")) == settings.PLANS_KEPT
+    kept_plans.delete_with_cluster(kept, "default", "prod")
+    kept_plans.note_use(kept, "default", "prod", value, NOW)
+    assert kept_plans.of_cluster(kept, "default", "prod") == []
+
+
 def test_another_clusters_plan_is_said_to_be_one(kept: FileStore, made: Object) -> None:
     value = kept_plans.keep(kept, made)
     with pytest.raises(ControlPlaneFailure, match="a plan of default/prod, not of default/stage"):
@@ -114,7 +127,7 @@ def test_what_is_no_json_is_refused(kept: FileStore, made: Object, content: Any)
 
 @pytest.mark.parametrize(
     ("given", "found"),
-    [(None, None), ("", None), (OTHER, OTHER), ({"prod": OTHER}, OTHER), ({"prod": OTHER, "stage": "x"}, OTHER)],
+    [(None, None), (OTHER, OTHER), ({"prod": OTHER}, OTHER), ({"prod": OTHER, "stage": "x"}, OTHER)],
 )
 def test_which_plan_is_meant(given: Any, found: Any) -> None:
     assert kept_plans.chosen(given, "prod") == found
@@ -123,6 +136,7 @@ def test_which_plan_is_meant(given: Any, found: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        ("", "is given and empty, so no plan of prod was approved"),
         ({}, "no plan of prod was approved: control_plane_plan has plans of no cluster"),
         ({"stage": OTHER}, "no plan of prod was approved: control_plane_plan has plans of stage"),
         ({"prod": ""}, "is no digest"),
