@@ -57,7 +57,7 @@ def position(document: Object, snapshot: Object, decision: Object) -> Position:
             same = _same_step(step, decision)
             return Position(step=step) if same else Position(nearest=step, next_differs=True)
     for index, step in enumerate(document["steps"]):
-        if _goes_on(step, decision):
+        if _goes_on(step, decision, state):
             after = fingerprint(state_of(predict(snapshot, decision)))
             if after == stops[index + 1]["expects"]["fingerprint"]:
                 return Position(step=step)
@@ -135,11 +135,24 @@ def _same_step(step: Object, decision: Object) -> bool:
     return bool(planned.get("memberID")) == bool(now.get("memberID"))
 
 
-def _goes_on(step: Object, decision: Object) -> bool:
+def _goes_on(step: Object, decision: Object, state: Object) -> bool:
     if step["action"] != decision["action"]:
         return False
     if step["action"] in _REPEATABLE:
-        return True
+        return _is_left(step["expects"]["state"], state)
     planned, now = step.get("target") or {}, decision.get("target") or {}
     begun = planned.get("machine") or planned.get("name")
     return bool(now.get("resume")) and begun is not None and begun == now.get("machine")
+
+
+def _is_left(approved: Object, state: Object) -> bool:
+    """Return whether what is left to do was approved.
+
+    What is done at one stroke is the same afterwards whatever was to be done: other contents of a resource set, another add-on.
+    """
+    addons, sets, certificates = (approved.get(part) or {} for part in ("addons", "resourceSets", "certificates"))
+    return (
+        all(addons.get(name) == found for name, found in state["addons"].items())
+        and all(set(left) <= set(sets.get(name) or ()) for name, left in (state.get("resourceSets") or {}).items())
+        and all(found in (certificates.get(name), "present") for name, found in state["certificates"].items())
+    )

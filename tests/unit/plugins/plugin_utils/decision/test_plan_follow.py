@@ -10,7 +10,7 @@ from typing import Any, Callable
 import pytest
 from builders import NOW, Builder, cluster, healthy, member_id
 from reality import carry_out
-from rules import in_progress, seen, upgrade, witness
+from rules import in_progress, runs, seen, upgrade, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import make_plan
@@ -124,6 +124,64 @@ def test_certificates_that_are_half_made_are_gone_on_with() -> None:
     stepped(builder, plan, 1)
     builder.snapshot["certificates"]["ca"].update(present=True, hasKey=True)
     assert number(where(plan, builder)) == 2
+
+
+OLD_PROXY, PROXY = "k8s.gcr.io/kube-proxy:v1.19.9", "k8s.gcr.io/kube-proxy:v1.20.2"
+OLD_DNS, DNS = "k8s.gcr.io/coredns:1.7.0", "k8s.gcr.io/coredns:1.7.1"
+
+
+@pytest.mark.parametrize(
+    ("planned", "now", "step"),
+    [
+        ((OLD_PROXY, OLD_DNS), (PROXY, OLD_DNS), 1),
+        ((OLD_PROXY, OLD_DNS), (OLD_PROXY, DNS), 1),
+        ((OLD_PROXY, DNS), (OLD_PROXY, OLD_DNS), None),
+        ((OLD_PROXY, DNS), (PROXY, OLD_DNS), None),
+    ],
+)
+def test_an_add_on_that_nobody_approved_is_not_updated(planned: Any, now: Any, step: Any) -> None:
+    """Of several that a killed run has begun with only those are left that were approved."""
+    builder = runs(healthy(3), *planned)
+    for spec in (
+        builder.spec["kubeadmConfigSpec"],
+        *(each["kubeadmConfig"]["spec"] for each in builder.snapshot["machines"]),
+    ):
+        spec["clusterConfiguration"]["dns"] = {"imageTag": "1.7.1"}
+    plan = made(builder)
+    assert plan["steps"][0]["action"] == "updateAddons"
+    found = where(plan, runs(builder, *now))
+    assert number(found) == step
+    assert step or any(each["path"].startswith("addons") for each in found.differences)
+
+
+def resources(**hashes: str) -> Object:
+    listed = [
+        {"kind": "ConfigMap", "name": name, "state": "present", "hash": value, "applied": False, "appliedHash": ""}
+        for name, value in hashes.items()
+    ]
+    return {"name": "cni", "strategy": "Reconcile", "paused": False, "message": "", "resources": listed}
+
+
+@pytest.mark.parametrize(
+    ("now", "step"), [({"y": "2"}, 1), ({"x": "1", "y": "3"}, None), ({"x": "1", "y": "2", "z": "4"}, None)]
+)
+def test_contents_that_nobody_approved_are_not_applied(now: Any, step: Any) -> None:
+    """A set was edited after the plan was made; a killed run has applied the first resource."""
+    builder = healthy(3)
+    builder.snapshot["resourceSets"] = [resources(x="1", y="2")]
+    plan = made(builder)
+    assert plan["steps"][0]["action"] == "applyResourceSets"
+    builder.snapshot["resourceSets"] = [resources(**now)]
+    assert number(where(plan, builder)) == step
+
+
+def test_an_authority_that_was_there_is_not_made_with_those_that_were_not() -> None:
+    builder = cluster(3).bare()
+    stepped(builder, made(builder), 1)
+    builder.snapshot["certificates"]["ca"].update(present=True, hasKey=True)
+    plan = made(builder)
+    builder.snapshot["certificates"]["ca"].update(present=False, hasKey=False)
+    assert plan["steps"][0]["action"] == "createCertificates" and number(where(plan, builder)) is None
 
 
 def marked_only(builder: Builder) -> None:
