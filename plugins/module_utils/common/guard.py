@@ -57,10 +57,10 @@ def read_text(path: str) -> str:
 
 
 def end_process(pid: int, still: t.Callable[[], object]) -> None:
-    """Send SIGTERM to a process, if what ``still`` returns is true: that it is the one meant.
+    """Send SIGTERM to a process that is the one meant.
 
-    A process ID that was used again meanwhile is not hit: the process is held while ``still`` looks at it. Kernels before 5.3, and a Python
-    that was built for one (that of RHEL 8), can't hold it: there it is looked at right before.
+    That is what ``still`` returns. A process ID that was used again meanwhile is not hit, as the process is held before ``still`` is called.
+    Kernels before 5.3, and a Python that was built for one (that of RHEL 8), can't hold it: there ``still`` is called right before.
     """
     held = -1
     with contextlib.suppress(OSError, AttributeError):
