@@ -190,9 +190,13 @@ def test_every_name_of_ours_is_known() -> None:
     ours = {
         value for name, value in vars(kinds).items() if name.startswith("ANNOTATION_") and "control-plane/" in value
     }
-    # No manifest has infrastructure machines.
-    of_machines = {kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN, kinds.ANNOTATION_PREPARED_VERSION}
-    assert ours - {kinds.ANNOTATION_PREFIX, *NOTES} - of_machines == set(KNOWN)
+    # No manifest has infrastructure machines, nor kept plans.
+    of_others = {
+        kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN,
+        kinds.ANNOTATION_PREPARED_VERSION,
+        kinds.ANNOTATION_PLANNED_AT,
+    }
+    assert ours - {kinds.ANNOTATION_PREFIX, *NOTES} - of_others == set(KNOWN)
 
 
 @settings(max_examples=200)
