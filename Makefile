@@ -38,7 +38,7 @@ demo: ## A real three-node control plane on this machine (root; 3 to 15 minutes)
 
 .PHONY: test
 test: ## Everything a change must pass: lint, sanity, unit, integration, core lab (root; 35 minutes)
-	@$(TOOLS)/test.sh lint sanity-once+integration-servers integration-stand-ins,unit+lab
+	@$(TOOLS)/test.sh lint molecule+sanity-once+integration-servers integration-stand-ins,unit+lab
 
 .PHONY: test-quick
 test-quick: ## Lint, and unit tests with the newest ansible-core less the model checker's (under 5 minutes)
@@ -64,7 +64,7 @@ test-integration: ## Tests against real etcd and kube-apiserver processes
 
 .PHONY: test-lab
 test-lab: ## The core of the tests on real machines with real kubeadm (root; about 25 minutes); KUBERNETES="v1.33.4 v1.34.1" or folders
-	@$(TOOLS)/test.sh lab
+	@$(TOOLS)/test.sh lab molecule
 
 .PHONY: test-lab-full
 test-lab-full: ## All tests on real machines and all that `make test` leaves out; again: what has not passed yet (root; a night)

@@ -68,8 +68,9 @@ class Lab:
         return [each for each in [self.spare, *self.hosts] if self.pool.ssh(each, f"cat {CLAIM} 2>/dev/null || true")]
 
     def processes(self) -> dict[str, str]:
-        """The processes of the control plane on each of its hosts."""
-        return {each: self.pool.ssh(each, "pgrep -l '^(etcd|kube-.*|kubelet)$'") for each in self.hosts}
+        """The kubelet and the control plane's static Pods on each of its hosts; kube-proxy comes when its DaemonSet's turn is."""
+        names = "etcd|kube-apiserver|kube-controller|kube-scheduler|kubelet"
+        return {each: self.pool.ssh(each, f"pgrep -l '^({names})$'") for each in self.hosts}
 
 
 @pytest.fixture(scope="module")

@@ -79,9 +79,11 @@ class Agreement:
         assert served is not None and sorted(each["name"] for each in served["servers"]) == names
 
         config = json.loads(machines.kubectl("-n", "kube-system", "get", "configmap", "kubeadm-config", "-o", "json"))
-        endpoints = yaml.safe_load(config["data"]["ClusterStatus"])["apiEndpoints"]
-        addresses = {name: machines.infrastructure(name)["status"]["connection"]["host"] for name in names}
-        assert {name: each["advertiseAddress"] for name, each in endpoints.items()} == addresses
+        recorded = yaml.safe_load(config["data"]["ClusterConfiguration"])
+        if kubernetes_facts.has_cluster_status(recorded["kubernetesVersion"]):
+            endpoints = yaml.safe_load(config["data"]["ClusterStatus"])["apiEndpoints"]
+            addresses = {name: machines.infrastructure(name)["status"]["connection"]["host"] for name in names}
+            assert {name: each["advertiseAddress"] for name, each in endpoints.items()} == addresses
 
         info = json.loads(machines.kubectl("-n", "kube-public", "get", "configmap", "cluster-info", "-o", "json"))
         [published] = yaml.safe_load(info["data"]["kubeconfig"])["clusters"]

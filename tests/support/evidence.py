@@ -39,7 +39,9 @@ def evidence(workspace: Workspace, machines: Path = MACHINES) -> list[str]:
 
 def _status(workspace: Workspace, cluster: str) -> list[str]:
     try:
-        text = workspace.playbook("status", "--limit", cluster, timeout=STATUS_SECONDS).output
+        text = workspace.playbook(
+            "status", *workspace.more_inventories, "--limit", cluster, timeout=STATUS_SECONDS
+        ).output
     except subprocess.TimeoutExpired:
         return [f"it did not come within {STATUS_SECONDS} s"]
     # Banners and timings of tasks say nothing of the cluster; conditions are told by each machine's line.

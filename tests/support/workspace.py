@@ -92,6 +92,7 @@ class Workspace:
         self.made.append(self)
         self.folder = folder
         self.program = "ansible-playbook"
+        self.more_inventories: list[str] = []
         (folder / "clusters").mkdir(parents=True)
         (folder / "inventory.clusters.yml").write_text(INVENTORY)
         (folder / "status_data.yml").write_text(STATUS_PLAYBOOK)
@@ -129,7 +130,9 @@ class Workspace:
         ]
 
     def command(self, playbook: str, *arguments: str) -> list[str]:
-        """The command line that a user would type."""
+        """The command line that a user would type; its further inventories are kept for what is shown of a test that failed."""
+        given = [word for pair in zip(arguments, arguments[1:]) if pair[0] == "-i" for word in pair]
+        self.more_inventories = given or self.more_inventories
         name = playbook if playbook.endswith(".yml") else f"kubeadm.control_plane.{playbook}"
         return [self.program, "-i", "inventory.clusters.yml", name, *arguments]
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The core of the tests on real machines (systemd-nspawn) with real kubeadm: what is not marked full; then the Molecule scenario.
+# The core of the tests on real machines (systemd-nspawn) with real kubeadm: what is not marked full.
 # KUBEADM_CONTROL_PLANE_KUBERNETES names another Kubernetes than v1.20.2 (make test-lab KUBERNETES=...).
 
 set -euo pipefail
@@ -13,8 +13,3 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 use_venv "$(main_venv)"
 "$REPO/tests/tools/image.sh"
 run_pytest "lab, core" tests/lab -m "not full"
-if [ -z "${KUBEADM_CONTROL_PLANE_KUBERNETES:-}" ]; then
-  "$REPO/tests/tools/molecule.sh"
-else
-  skip molecule "its scenario is an example, of v1.20.2"
-fi

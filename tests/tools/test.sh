@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # test.sh STEP...: runs the steps in this order, stops at the first that fails, and ends with one line that sums up.
-# Steps: lint sanity sanity-once unit unit-quick model integration integration-servers integration-stand-ins lab lab-full site.
-# With A,B+C+D, the steps A and B, one after the other, and beside them C get what CPU step D leaves, and print at its end.
+# Steps: lint sanity sanity-once unit unit-quick model integration integration-servers integration-stand-ins lab molecule lab-full
+# site. With A,B+C+D, the steps A and B, one after the other, and beside them C get what CPU step D leaves, and print at its end.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -19,7 +19,7 @@ site() {
 
 run_step() { # run_step STEP
   case "$1" in
-    lint | sanity | unit | model | integration | lab) "$here/$1.sh" ;;
+    lint | sanity | unit | model | integration | lab | molecule) "$here/$1.sh" ;;
     integration-*) "$here/integration.sh" "--${1#integration-}" ;;
     unit-quick) "$here/unit.sh" --quick ;;
     sanity-once) "$here/sanity.sh" --once ;;
@@ -39,7 +39,8 @@ hurry() { # hurry PROCESS: it and all below it are scheduled as everything else
 
 # A lab waits for its machines most of the time, a test of servers for theirs, and their bounds are of these: what runs beside them must
 # not slow them down. Linux gives each session its share of the CPU, and the idle class counts within a session alone: so it gets a
-# session, and that the smallest share. Integration tests have bounds, too: theirs is a third of a session's, however busy the lab is.
+# session, and that the smallest share. Integration tests and Molecule have bounds, too: theirs is a third of a session's, however busy
+# the lab is.
 run_beside() { # run_beside STEP STEPS_IN_THE_BACKGROUND...
   local background=() each status=0
   for each in "${@:2}"; do
@@ -74,7 +75,7 @@ run_steps() {
   heading "set up"
   "$here/setup.sh" || return
   "$here/build.sh" || return
-  case " $* " in *integration* | *lab*) build_image_ahead ;; esac
+  case " $* " in *integration* | *lab* | *molecule*) build_image_ahead ;; esac
   for step in "$@"; do
     case "$step" in
       *+*) IFS=+ read -ra beside <<<"${step%+*}" && run_beside "${step##*+}" "${beside[@]}" || return ;;
@@ -92,7 +93,7 @@ share() { # share CLASS NICE: of this session from here on
 if [ "${1:-}" = --beside ]; then
   for step in $2; do
     case "$step" in
-      integration*) share other 5 ;;
+      integration* | molecule) share other 5 ;;
       *) share idle 19 ;;
     esac
     heading "$step" && run_step "$step" || exit
