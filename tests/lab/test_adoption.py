@@ -67,10 +67,10 @@ class Lab:
         """The hosts that carry a claim."""
         return [each for each in [self.spare, *self.hosts] if self.pool.ssh(each, f"cat {CLAIM} 2>/dev/null || true")]
 
-    def processes(self) -> dict[str, str]:
-        """The kubelet and the control plane's static Pods on each of its hosts; kube-proxy comes when its DaemonSet's turn is."""
-        names = "etcd|kube-apiserver|kube-controller|kube-scheduler|kubelet"
-        return {each: self.pool.ssh(each, f"pgrep -l '^({names})$'") for each in self.hosts}
+    def running(self) -> dict[str, str]:
+        """What runs on each of its hosts; of the components that end when they lose their lease, what they were started from."""
+        seen = f"pgrep -l '^(etcd|kube-apiserver|kubelet)$'; stat -c '%n %i %Y' {MANIFESTS}/*.yaml"
+        return {each: self.pool.ssh(each, seen) for each in self.hosts}
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_what_speaks_against_it(lab: Lab) -> None:
 
 def test_a_cluster_made_by_hand_is_adopted(lab: Lab, artefacts: Path) -> None:
     """Its manifest says what runs, the plan that follows is empty, and neither adopt nor reconcile changes anything again."""
-    running = lab.processes()
+    running = lab.running()
     began = time.monotonic()
     run = lab.adopt().succeeded()
     (artefacts / "adopt.log").write_text(f"{time.monotonic() - began:.1f} s\n{run.output}")
@@ -155,13 +155,13 @@ def test_a_cluster_made_by_hand_is_adopted(lab: Lab, artefacts: Path) -> None:
     assert lab.adopt().succeeded().recap("localhost")["changed"] == 0
     assert lab.contents() == before
     assert lab.play("reconcile").succeeded().recap(CLUSTER)["changed"] == 0
-    assert lab.processes() == running
+    assert lab.running() == running
 
 
 @pytest.mark.full
 def test_machine_objects_without_a_controller(lab: Lab) -> None:
     """As an older Cluster API left them: all are taken over in one step, the spec is made from their KubeadmConfigs, and no machine is touched."""
-    running = lab.processes()
+    running = lab.running()
     manifest = lab.user.folder / "clusters" / f"{CLUSTER}.yaml"
     original = manifest.read_text()
     documents = [each for each in yaml.safe_load_all(original) if each]
@@ -184,7 +184,7 @@ def test_machine_objects_without_a_controller(lab: Lab) -> None:
     assert lab.play("reconcile").succeeded().recap(CLUSTER)["changed"] == 0
     manifest.write_text(original)
     assert "nothing to do" in lab.play("plan").succeeded().text.lower()
-    assert lab.processes() == running
+    assert lab.running() == running
 
 
 @pytest.mark.full
