@@ -45,6 +45,13 @@ docs() {
   (cd "$CACHE/build/source" && antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck --disallow-unknown-collection-refs \
     --validate-collection-refs self .)
 }
+# The image is built where there is a registry; here the folder that it is built of. Its entry point is what keeps ansible-playbook from being process 1.
+execution_environment() {
+  local context="$CACHE/execution-environment"
+  rm -rf "$context"
+  "$VENV_IMPORTER/bin/ansible-builder" create --file extensions/awx/execution-environment.yml --context "$context" || return 1
+  grep -E '^ENTRYPOINT .*dumb-init' "$context/Containerfile"
+}
 shell_scripts() {
   local scripts
   mapfile -t scripts < <(
@@ -74,6 +81,7 @@ check "mypy --strict plugin_utils" types plugin_utils --strict --allow-subclassi
 for part in action callback inventory modules; do
   check "mypy $part" types "$part" --disallow-untyped-defs --check-untyped-defs
 done
+check "ansible-builder create" execution_environment
 check "antsibull-changelog lint" antsibull-changelog lint
 check "antsibull-docs lint-collection-docs" docs
 wait "$longest" || FAILED_CHECKS+=("ansible-lint or galaxy-importer")
