@@ -8,7 +8,9 @@ It is the only place that has Ansible's Display.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
 import typing as t
 
@@ -23,6 +25,7 @@ from ..progress.progress_lines import WAITING, Line
 # A worker has no terminal. The inventory plugin imports this in Ansible's main process, before there are workers.
 IS_TERMINAL = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 _TERMINAL = os.ttyname(sys.stdout.fileno()) if IS_TERMINAL else ""
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 _CLEARED = "\x1b[2J\x1b[H"
 
 
@@ -59,6 +62,35 @@ def _terminal_size() -> tuple[int, int]:
         os.close(terminal)
 
 
+@contextlib.contextmanager
+def _in_one_piece() -> t.Iterator[None]:
+    """Let SIGINT and SIGTERM wait until a text is shown.
+
+    A worker hands it to Ansible's main process through a queue. A worker that ends while it holds the queue's lock keeps it: the main
+    process then waits for the lock without an end (StrategyBase.cleanup of ansible-core 2.19 to 2.21).
+    """
+    came: list[int] = []
+    try:
+        before = {each: signal.signal(each, lambda number, _frame: came.append(number)) for each in _ENDING}
+    except ValueError:
+        # A thread has no handlers of its own.
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for interrupt in came:
+            signal.raise_signal(interrupt)
+
+
+def _show(method: str, text: str, **options: t.Any) -> None:
+    """Call a method of Ansible's Display."""
+    with _in_one_piece():
+        getattr(Display(), method)(text, **options)
+
+
 def _plain(lines: t.Sequence[Line]) -> str:
     return "\n".join(one_line(each.text) for each in lines)
 
@@ -82,7 +114,7 @@ class Screen:
     def display(self, text: str) -> None:
         """Show lines."""
         if not self.send("text", text=text):
-            Display().display(visible(text))
+            _show("display", visible(text))
 
     def display_lines(self, lines: t.Sequence[Line]) -> None:
         """Show lines, in a terminal in the colours of their kinds.
@@ -93,10 +125,10 @@ class Screen:
             return
         plain, painted = _plain(lines), _painted(lines)
         if painted == plain:
-            Display().display(plain)
+            _show("display", plain)
             return
-        Display().display(painted, screen_only=True)
-        Display().display(plain, log_only=True)
+        _show("display", painted, screen_only=True)
+        _show("display", plain, log_only=True)
 
     def redraw(self, page: t.Sequence[Line], changes: t.Sequence[Line]) -> None:
         """Show a page in place of the last, cut to the terminal.
@@ -107,9 +139,9 @@ class Screen:
             if changes:
                 self.display_lines(changes)
             return
-        Display().display(f"{_CLEARED}{_painted(fitted(page, *_terminal_size()))}", screen_only=True)
+        _show("display", f"{_CLEARED}{_painted(fitted(page, *_terminal_size()))}", screen_only=True)
         if changes:
-            Display().display(_plain(changes), log_only=True)
+            _show("display", _plain(changes), log_only=True)
 
     def send(self, event: str, /, **fields: t.Any) -> bool:
         """Send an event to the callback ``progress``; False without it."""
@@ -117,8 +149,8 @@ class Screen:
 
     def warning(self, text: str) -> None:
         """Show a warning."""
-        Display().warning(visible(text))
+        _show("warning", visible(text))
 
     def error(self, text: str) -> None:
         """Show an error, once and in one piece."""
-        Display().error(visible(text), wrap_text=False)
+        _show("error", visible(text), wrap_text=False)

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 
 import pytest
 from ansible.utils import color, display
@@ -49,6 +51,36 @@ def test_a_page_is_drawn_in_place_of_another_where_there_is_a_terminal(
             Screen().redraw(LINES, given)
     assert capsys.readouterr().out == f"\x1b[2J\x1b[H{TEXT}\n" * 2
     assert [each.message for each in caplog.records] == ["changed\\x1b[2J"] * 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_waits_until_a_text_is_shown(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Display does on the way, such as to hold the lock of the workers' queue, comes to its end; then it ends."""
+    shown: list[str] = []
+
+    def interrupted(_self: display.Display, text: str, **_options: object) -> None:
+        signal.raise_signal(number)
+        shown.append(text)
+
+    def ends(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ansible.utils.display.Display.display", interrupted)
+    before = signal.signal(number, ends)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Screen().display("line")
+        assert shown == ["line"] and signal.getsignal(number) is ends
+    finally:
+        signal.signal(number, before)
+
+
+def test_a_thread_shows_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the main thread can have signals wait."""
+    thread = threading.Thread(target=Screen().display, args=("line",))
+    thread.start()
+    thread.join()
+    assert capsys.readouterr().out == "line\n"
 
 
 @pytest.mark.parametrize(
