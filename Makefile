@@ -41,7 +41,7 @@ test: ## Everything a change must pass: lint, sanity, unit, integration, core la
 	@$(TOOLS)/test.sh lint molecule+sanity-once+integration-servers integration-stand-ins,unit+lab
 
 .PHONY: test-quick
-test-quick: ## Lint, and unit tests with the newest ansible-core less the model checker's (under 5 minutes)
+test-quick: ## Lint, and unit tests with the newest ansible-core less the model checker's (5 minutes)
 	@$(TOOLS)/test.sh lint unit-quick
 
 .PHONY: test-unit
@@ -63,7 +63,7 @@ test-integration: ## Tests against real etcd and kube-apiserver processes
 	@$(TOOLS)/test.sh integration
 
 .PHONY: test-lab
-test-lab: ## The core of the tests on real machines with real kubeadm (root; about 25 minutes); KUBERNETES="v1.33.4 v1.34.1" or folders
+test-lab: ## The core of the tests on real machines with real kubeadm (root; about 20 minutes); KUBERNETES="v1.33.4 v1.34.1" or folders
 	@$(TOOLS)/test.sh lab molecule
 
 .PHONY: test-lab-full
@@ -108,7 +108,8 @@ chaos: ready ## Random kills, power cuts and partitions, for CHAOS_SECONDS (an h
 build: ready ## The artefact, in the cache folder
 
 .PHONY: install
-install: setup ## Build the artefact and install it for this user
+install: ## Build the artefact and install it for this user
+	@$(TOOLS)/setup.sh --run
 	@$(TOOLS)/build.sh --user
 
 .PHONY: clean
