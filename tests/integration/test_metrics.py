@@ -56,7 +56,7 @@ def test_alerts_fire_during_a_fault_and_clear_after_it(workspace: AcmeWorkspace,
     labels, notes = found["ControlPlaneUnreachable"]["labels"], found["ControlPlaneUnreachable"]["annotations"]
     assert labels["store"] == str(workspace.store) and labels["severity"] == "critical"
     first = notes["to_type"].splitlines()[0]
-    assert first == "ansible-playbook -i inventory.clusters.yml kubeadm.control_plane.status --limit prod"
+    assert first == "ansible-playbook -i hosts.yml -i inventory.clusters.yml kubeadm.control_plane.status --limit prod"
     assert "default/prod" in notes["summary"] and not monitoring.value("kubeadm_control_plane_etcd_voters")
     assert monitoring.value("node_textfile_scrape_error") == "0"
 

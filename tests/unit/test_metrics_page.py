@@ -82,7 +82,7 @@ def test_whoever_is_woken_reads_what_to_type(name: str) -> None:
     assert set(notes) == {"summary", "description", "to_type"}
     assert "{{ $labels.cluster_name }}" in notes["summary"] and notes["description"].endswith(".")
     first, *_more = notes["to_type"].splitlines()
-    assert first.startswith("ansible-playbook -i inventory.clusters.yml kubeadm.control_plane.")
+    assert first.startswith("ansible-playbook -i hosts.yml -i inventory.clusters.yml kubeadm.control_plane.")
     for playbook in re.findall(r"ansible-playbook .*? kubeadm\.control_plane\.(\w+) ", notes["to_type"] + " "):
         assert (ROOT / "playbooks" / f"{playbook}.yml").is_file(), playbook
     assert "--limit {{ $labels.cluster_name }}" in first
