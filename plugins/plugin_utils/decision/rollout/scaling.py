@@ -13,6 +13,7 @@ from typing import Any, Optional
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.kubernetes_versions import parse
 from ....module_utils.common.values import clip
+from ...objects import kinds
 from ...objects.bootstrap_data import health_check_seconds
 from .. import terms
 from ..checks.preflight import preflight
@@ -21,11 +22,18 @@ from ..outcome import Context, Outcome, block, held, max_surge, reason, target
 from ..removal.leadership import hand_over
 from ..snapshot.typed_snapshot import MachineView, View
 from .gates import Step
-from .selection import select
+from .selection import behind_endpoint, select
 
 Object = dict[str, Any]
 ROLLING_OUT = "RollingOut"
 SCALING_DOWN = "ScalingDown"
+ENDPOINT_ON_MACHINE = "EndpointOnMachine"
+_IN_PLACE = (
+    "Bring the machines up to date where they are: the Action upgrade for a version (docs/upgrade_in_place.md), changeConfiguration for the configuration "
+    "(docs/change_configuration.md), renewCertificates for certificates. Or take the change back. An endpoint can't be moved later: a new cluster is best "
+    "given a load balancer's or a virtual address."
+)
+_UNMARK = f"Take the annotation {kinds.ANNOTATION_DELETE_MACHINE} off it. Another machine goes then."
 _SURGELESS_REPLICAS = 3
 _SHOWN = 3
 
@@ -63,6 +71,10 @@ def _roll(context: Context) -> Optional[Outcome]:
     if not surge and size < _SURGELESS_REPLICAS:
         text = f"a rollout with maxSurge 0 removes before it adds, and {size} replicas are too few for that"
         return block("RolloutStrategyInvalid", text, "Set maxSurge to 1, or have at least three replicas.")
+    endpoint = behind_endpoint(view)
+    # Before the first machine is replaced: nothing is left halfway. A machine that was lost is made again all the same.
+    if endpoint is not None and endpoint in context.old and count >= size:
+        return _endpoint_lost(view, endpoint, "a rollout would replace", _IN_PLACE)
     if count < size + surge:
         # Below its size the control plane lacks a machine, by the first half of a replacement or by a loss: make it first.
         first = count >= size
@@ -99,6 +111,8 @@ def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
     view = context.view
     old = {each.name for each in context.old}
     victim = select(view, context.machines, old)
+    if victim is behind_endpoint(view):
+        return _endpoint_lost(view, victim, "a scale-down would remove", _UNMARK)
     # A rollback that removes newer machines makes no older machine; a removal before an addition makes one.
     result = preflight(context, adding=False, step=step, machine=victim, fresh=step.replaces and step.begins)
     if result.failed:
@@ -111,6 +125,13 @@ def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
     if result.verdict is not None:
         outcome.quorum = result.verdict.certificate(view.leader_title, _order(view, victim, name, bool(old)))
     return outcome
+
+
+def _endpoint_lost(view: View, machine: MachineView, what: str, fix: str) -> Outcome:
+    text = f"the control plane endpoint {view.endpoint} is machine {machine.name}'s own address, and {what}"
+    return block(
+        ENDPOINT_ON_MACHINE, f"{text} it: kubelets and users would lose the API, which no later step gives back", fix
+    )
 
 
 def _order(view: View, victim: MachineView, name: str, old: bool) -> str:

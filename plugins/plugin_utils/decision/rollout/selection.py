@@ -8,9 +8,11 @@ Source: docs/reference/cluster_api.md, "Selection of a machine".
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Optional
 
+from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import condition_in
 from ...objects import kinds
 from .. import terms
@@ -18,6 +20,35 @@ from ..conditions.machine import health_conditions
 from ..snapshot.typed_snapshot import MachineView, View
 
 Object = dict[str, Any]
+_OWN = ("InternalIP", "InternalDNS", "Hostname")
+
+
+def behind_endpoint(view: View) -> Optional[MachineView]:
+    """Return the machine whose own address is the endpoint.
+
+    None where there is none. A load balancer and a virtual address are in no machine's list of addresses; another port than the API server's is a load
+    balancer on the host.
+    """
+    endpoint = (view.cluster.get("spec") or {}).get("controlPlaneEndpoint") or {}
+    init = (view.spec.get("kubeadmConfigSpec") or {}).get("initConfiguration") or {}
+    network = (view.cluster.get("spec") or {}).get("clusterNetwork") or {}
+    port = (init.get("localAPIEndpoint") or {}).get("bindPort") or network.get("apiServerPort")
+    if not endpoint.get("host") or endpoint.get("port") != (port or kubernetes_facts.DEFAULT_BIND_PORT):
+        return None
+    host = _plain(endpoint["host"])
+    for machine in view.live:
+        listed = ((machine.infrastructure or {}).get("status") or {}).get("addresses") or ()
+        if any(each.get("type") in _OWN and _plain(each.get("address")) == host for each in listed):
+            return machine
+    return None
+
+
+def _plain(address: Any) -> str:
+    text = str(address or "").rstrip(".").lower()
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return text
 
 
 def select(view: View, machines: Mapping[str, list[Object]], outdated: Collection[str]) -> MachineView:
@@ -26,17 +57,21 @@ def select(view: View, machines: Mapping[str, list[Object]], outdated: Collectio
     From the first level that has candidates, then by failure domain, then the oldest.
 
     `machines` are the computed machine conditions, `outdated` the names of machines that are not up to date. Only
-    machines that are not being deleted are candidates; there must be one.
+    machines that are not being deleted are candidates; there must be one. The machine that the endpoint leads to is one only
+    where it is marked, or the only one.
     """
     return _oldest(_in_domain(view, _level(view, machines, outdated)))
 
 
-def _level(view: View, machines: Mapping[str, list[Object]], outdated: Collection[str]) -> list[MachineView]:
-    live = view.live
-    old = [machine for machine in live if machine.name in outdated]
+def marked(machine: MachineView) -> bool:
+    """Return whether a machine is marked as the next to go."""
+    return kinds.is_flagged(machine.machine, kinds.ANNOTATION_DELETE_MACHINE)
 
-    def marked(machine: MachineView) -> bool:
-        return kinds.is_flagged(machine.machine, kinds.ANNOTATION_DELETE_MACHINE)
+
+def _level(view: View, machines: Mapping[str, list[Object]], outdated: Collection[str]) -> list[MachineView]:
+    endpoint = behind_endpoint(view)
+    live = [machine for machine in view.live if machine is not endpoint or marked(machine)] or view.live
+    old = [machine for machine in live if machine.name in outdated]
 
     def failing(machine: MachineView) -> bool:
         # Only False is a reason to prefer a machine; Unknown and missing are none

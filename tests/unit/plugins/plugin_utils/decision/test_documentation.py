@@ -59,6 +59,10 @@ CONDITIONS = {
 # Reasons of conditions, gates of kubeadm, parts of texts, and the group under which remediation's checks fail.
 OTHERS = {
     "Applied",
+    # Types of addresses.
+    "Hostname",
+    "InternalDNS",
+    "InternalIP",
     "NotApplied",
     "WrongSecretType",
     "InternalError",
