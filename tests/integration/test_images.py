@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 import yaml
 from api_server import find_binary
+from lab_kubernetes import version_of
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.image_check import Images
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.missing_images import ImagePlaces, needed
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.bootstrap_data import image_facts
 
 KUBEADM = find_binary("kubeadm")
-VERSION = "v1.20.2"
+VERSION = version_of(KUBEADM) if KUBEADM else "v1.20.2"
 pytestmark = pytest.mark.skipif(KUBEADM is None, reason="kubeadm is not on this machine")
 
 
@@ -34,7 +36,8 @@ pytestmark = pytest.mark.skipif(KUBEADM is None, reason="kubeadm is not on this 
     ],
 )
 def test_the_images_are_kubeadms(tmp_path: Path, configuration: dict[str, t.Any]) -> None:
-    document = {"apiVersion": "kubeadm.k8s.io/v1beta2", "kind": "ClusterConfiguration", "kubernetesVersion": VERSION}
+    api = kubernetes_versions.api_version_for(VERSION).api_version
+    document = {"apiVersion": api, "kind": "ClusterConfiguration", "kubernetesVersion": VERSION}
     path = tmp_path / "kubeadm.yaml"
     path.write_text(yaml.safe_dump({**document, **configuration}))
     words = [str(KUBEADM), "config", "images", "list", "--config", str(path)]

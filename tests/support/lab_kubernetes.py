@@ -48,6 +48,12 @@ def requests(setting: str) -> tuple[Request, ...]:
     return found
 
 
+def version_of(kubeadm: str) -> str:
+    """The version that a kubeadm reports."""
+    words = [kubeadm, "version", "--output", "short"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def _request(word: str) -> Request:
     if kubernetes_versions.read_version(word) is not None:
         version = kubernetes_versions.with_v(word)
@@ -57,9 +63,7 @@ def _request(word: str) -> Request:
         raise ValueError(
             f"KUBERNETES: {word} is neither a version such as v1.33.4 nor the whole path of a folder with kubeadm in it."
         )
-    version = subprocess.run(
-        [kubeadm, "version", "--output", "short"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    version = version_of(kubeadm)
     return Request(image.image_name(version), version, "directory", word)
 
 

@@ -20,7 +20,7 @@ class StandInKubelet:
         self.manifest = manifests / "etcd.yaml"
         self.log = manifests.parent / "etcd.log"
         self.commands: list[list[str]] = []
-        # As one that has not heard from an API server since it was started: a manifest that goes ends nothing.
+        # As one that has not heard from an API server since it was started: a manifest that goes, or is changed, ends nothing.
         self.forgets = False
         self._process: t.Optional[subprocess.Popen[bytes]] = None
         self._running = ""
@@ -50,7 +50,7 @@ class StandInKubelet:
                 wanted = self.manifest.read_text(encoding="utf-8")
             except FileNotFoundError:
                 wanted = ""
-            if not wanted and self.forgets:
+            if self.forgets and (not wanted or (wanted != self._running and self._runs())):
                 continue
             if wanted != self._running or (wanted and self._process and self._process.poll() is not None):
                 self._end()
@@ -60,6 +60,9 @@ class StandInKubelet:
                     self.commands.append(words)
                     with self.log.open("ab") as log:
                         self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def _runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     def _end(self) -> None:
         if self._process is not None:

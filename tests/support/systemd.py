@@ -54,3 +54,12 @@ class StandInSystemd:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+class NoUnit(StandInSystemd):
+    """Takes a unit's start for done: the test does its work itself."""
+
+    def __call__(self, command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        if command[0] == "systemd-run":
+            return super().__call__([*command[: list(command).index("--") + 1], "true"])
+        return super().__call__(command)

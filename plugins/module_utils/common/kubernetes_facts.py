@@ -52,7 +52,7 @@ _FINDS_MEMBER_SINCE, _NAMES_MEMBER_SINCE = 19, 22
 # How many minor versions a kubelet may be older than the API servers.
 _KUBELET_SKEW: tuple[tuple[int, int], ...] = ((28, 3), (0, 2))
 # How many minor versions a kubelet may be older than kubeadm lets an upgrade begin with.
-_KUBELET_UPGRADE_SKEW: tuple[tuple[int, int], ...] = ((28, 3), (0, 1))
+_KUBELET_UPGRADE_SKEW: tuple[tuple[int, int], ...] = ((29, 3), (0, 1))
 
 # --- What a machine must have ---
 
@@ -111,7 +111,13 @@ ANNOTATION_CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
 # From here on kubeadm sets the kubelet's cgroup driver to systemd where nobody says otherwise, at an upgrade too.
 _SYSTEMD_CGROUPS_SINCE = 22
 # External etcd: kubeadm up to 1.22 and the newest are known; in between it was not checked.
-_EXTERNAL_ETCD: tuple[tuple[int, str | None], ...] = ((35, "3.5.24"), (23, None), (0, "3.2.18"))
+_EXTERNAL_ETCD: tuple[tuple[int, str | None], ...] = (
+    (35, "3.5.24"),
+    (29, None),
+    (28, "3.4.13"),
+    (23, None),
+    (0, "3.2.18"),
+)
 # The flag for patches where the API has no field, and what can be patched.
 _PATCHES_FLAGS: tuple[tuple[int, str], ...] = ((22, "--patches"), (19, "--experimental-patches"), (0, ""))
 _PATCH_TARGETS: tuple[tuple[int, tuple[str, ...]], ...] = (

@@ -9,6 +9,8 @@ import base64
 import contextlib
 import os
 import shutil
+import signal
+import subprocess
 import typing as t
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ from pathlib import Path
 import pytest
 from etcd_cluster import EtcdCluster, EtcdMember, find_etcd, until
 from static_pods import StandInKubelet, static_pod
-from systemd import StandInSystemd
+from systemd import NoUnit
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
@@ -93,15 +95,6 @@ class Node:
 
     def data(self) -> list[str]:
         return sorted(os.listdir(self.member.directory / "data"))
-
-
-class NoUnit(StandInSystemd):
-    """Takes a unit's start for done: the test does its work itself."""
-
-    def __call__(self, command: t.Sequence[str]) -> t.Any:
-        if command[0] == "systemd-run":
-            return super().__call__([*command[: list(command).index("--") + 1], "true"])
-        return super().__call__(command)
 
 
 @pytest.fixture(name="node")
@@ -236,6 +229,29 @@ def bad_snapshot(node: Node, what: str) -> str:
     if what == "truncated":
         os.truncate(path, os.path.getsize(path) - 4096)
     return path
+
+
+def test_what_no_kubelet_ends_is_ended(node: Node) -> None:
+    """A kubelet that has had no API server since its start forgets that manifests went. The API server of another cluster is left alone."""
+    node.kubelet.forgets = True
+    node.restore.bounds = Bounds(30.0, 30.0, 5.0, ending=0.0)
+    flags = ["--advertise-address=10.0.0.1", "--secure-port=7443"]
+    manifest = Path(node.restore.places.manifests) / "kube-apiserver.yaml"
+    manifest.write_text(static_pod(["kube-apiserver", *flags]), encoding="utf-8")
+    with contextlib.ExitStack() as held:
+
+        def api_server(*words: str) -> subprocess.Popen[bytes]:
+            command = ["kube-apiserver", "-c", "read nothing", *words]
+            made = held.enter_context(subprocess.Popen(command, executable="/bin/sh", stdin=subprocess.PIPE))
+            held.callback(made.kill)
+            return made
+
+        own, other = api_server(*flags), api_server("--advertise-address=10.0.0.2", flags[1])
+        served = ("10.0.0.1", 7443)
+        node.restore.listens = lambda addresses: "it" if served in [*addresses] and own.poll() is None else ""
+        done = node.perform(Wanted(node.snapshot, node.revision))
+        assert own.wait() == -signal.SIGTERM and other.poll() is None
+    assert node.value(b"kept") == "safe" and "start" in done["done"]
 
 
 def test_a_snapshot_that_is_not_whole_or_not_the_one_that_is_meant_is_refused(node: Node) -> None:

@@ -233,7 +233,7 @@ def test_where_it_fails_the_manifest_is_put_back_and_it_may_be_tried_again(node:
 
 
 def test_an_etcd_that_no_kubelet_ends_is_ended(node: Node, lost: Member) -> None:
-    """A kubelet that has had no API server since its start forgets that the manifest went."""
+    """A kubelet that has had no API server since its start forgets that the manifest went, and ends none that was changed."""
     node.kubelet.forgets = True
     unit = node.unit()
     report, _started = unit.start(lost.hex_id, "m2", check=True)
@@ -241,6 +241,7 @@ def test_an_etcd_that_no_kubelet_ends_is_ended(node: Node, lost: Member) -> None
     unit.recovery.write(report.record)
     ended = Recovery(node.places, Bounds(ending=0.0), node.systemd).perform()
     assert ended["state"] == "Succeeded" and node.serves() and node.value("kept") == "safe"
+    assert node.kubelet.flags[-2:] == [True, False]
 
 
 def test_nothing_is_copied_from_under_an_etcd_that_runs(node: Node, lost: Member) -> None:

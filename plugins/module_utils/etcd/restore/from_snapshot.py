@@ -30,7 +30,7 @@ from ..snapshot import tool as etcd_tool
 from ..snapshot.revision import verified
 from ..snapshot.tool import Tool, ToolSource
 from ..types import EtcdError
-from .single_voter import FAILED, Recovery, make_snapshot, unused
+from .single_voter import FAILED, Recovery, end_etcd, end_program, make_snapshot, unused
 
 STATIC_PODS = ("etcd.yaml", "kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml")
 # Who watches must see that time went back: revisions that were handed out since the snapshot are never used again.
@@ -105,7 +105,20 @@ class Restore(Recovery):
             )
         record["dataDir"] = etcd_data(guard.read_text(os.path.join(kept, "etcd.yaml")))
         data = record["dataDir"]
-        self.wait_for("the control plane to stop", lambda: self.stopped(kept, data), self.bounds.stop, ends=data)
+        self.wait_until_stopped(kept, data)
+
+    def wait_until_stopped(self, kept: str, data: str) -> None:
+        """Wait until neither etcd nor the API server runs.
+
+        Their manifests are in ``kept``. Raises NodeError where they did not end in time.
+        """
+
+        def end() -> None:
+            end_etcd(data)
+            for host, port in served_address(kept):
+                end_program("kube-apiserver", f"--advertise-address={host}", f"--secure-port={port}")
+
+        self.wait_for("the control plane to stop", lambda: self.stopped(kept, data), self.bounds.stop, ends=end)
 
     def stopped(self, kept: str, data: str) -> bool:
         """Return whether neither etcd nor the API server runs.
@@ -222,9 +235,8 @@ class Restore(Recovery):
         if before and os.path.isdir(before):
             self._take_away()
             member = os.path.join(data, "member")
-            self.wait_for(
-                "etcd to stop", lambda: unused(os.path.join(member, "snap", "db")), self.bounds.stop, ends=data
-            )
+            database = os.path.join(member, "snap", "db")
+            self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop, ends=lambda: end_etcd(data))
             shutil.rmtree(member, ignore_errors=True)
             os.rename(before, member)
         if data:

@@ -253,9 +253,7 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
         if check:
             return True, before
         take_manifests_away(restore.places.manifests, kept)
-        restore.wait_for(
-            "the control plane to stop", lambda: restore.stopped(kept, data), restore.bounds.stop, ends=data
-        )
+        restore.wait_until_stopped(kept, data)
         if os.path.isdir(member):
             os.rename(member, before)
         return True, before

@@ -46,8 +46,8 @@ _POLL_SECONDS = 0.5
 class Bounds:
     """Time limits in seconds, one for each thing waited for.
 
-    ``kubelet`` is the seconds after which the kubelet is restarted to forget its back-off; ``ending`` those after which an etcd without a
-    manifest is ended here: its pod's time for ending, and some more.
+    ``kubelet`` is the seconds after which the kubelet is restarted to forget its back-off; ``ending`` those after which a process whose
+    manifest went, or was changed, is ended here: its pod's time for ending, and some more.
     """
 
     stop: float = 180.0
@@ -142,7 +142,7 @@ class Recovery:
         self._take_away()
         data = etcd_data(guard.read_text(kept))
         database = os.path.join(data, "member", "snap", "db")
-        self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop, ends=data)
+        self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop, ends=lambda: end_etcd(data))
 
     def _copy(self, record: dict[str, t.Any]) -> None:
         source = os.path.join(etcd_data(guard.read_text(self._kept(record))), "member")
@@ -177,7 +177,9 @@ class Recovery:
                 return False
             return self._alone(record)
 
-        self.wait_for(f"etcd to work without {FLAG}", works, self.bounds.start, restarts=True)
+        self.wait_for(
+            f"etcd to work without {FLAG}", works, self.bounds.start, restarts=True, ends=lambda: end_etcd(data, FLAG)
+        )
 
     def _api(self, record: dict[str, t.Any]) -> None:
         server = own_server(self.places.manifests)
@@ -237,12 +239,18 @@ class Recovery:
             guard.sync_directory(self.places.manifests)
 
     def wait_for(
-        self, what: str, condition: t.Callable[[], bool], seconds: float, *, restarts: bool = False, ends: str = ""
+        self,
+        what: str,
+        condition: t.Callable[[], bool],
+        seconds: float,
+        *,
+        restarts: bool = False,
+        ends: t.Optional[t.Callable[[], None]] = None,
     ) -> None:
         """Wait until a condition holds, at most ``seconds``.
 
-        ``restarts``: after a while the kubelet is restarted, which forgets its back-off. ``ends``: after a while the etcd of this data folder
-        is ended. A kubelet that has not heard from an API server since it was started ends none (docs/reference/kubeadm.md, "Certificates").
+        ``restarts``: after a while the kubelet is restarted, which forgets its back-off. ``ends`` ends, after a while, what a kubelet that has
+        not heard from an API server since it was started ends never (docs/reference/kubeadm.md, "Certificates").
 
         Raises:
             NodeError: it did not come in time.
@@ -263,9 +271,9 @@ class Recovery:
                     # Nothing hangs on its success: the kubelet comes to it by itself, only later.
                     with contextlib.suppress(NodeError):
                         self.runner(["systemctl", "restart", self.places.kubelet])
-            if ends and waited >= self.bounds.ending:
-                _end(ends)
-                ends = ""
+            if ends is not None and waited >= self.bounds.ending:
+                ends()
+                ends = None
             time.sleep(_POLL_SECONDS)
 
 
@@ -348,12 +356,17 @@ def _pids() -> t.Iterator[str]:
     return filter(str.isdigit, os.listdir("/proc"))
 
 
-def _end(data: str) -> None:
-    """Send SIGTERM to the etcd of a data folder."""
+def end_etcd(data: str, *flags: str) -> None:
+    """End the etcd of a data folder that has these flags."""
+    end_program("etcd", f"--data-dir={data}", *flags)
+
+
+def end_program(name: str, *flags: str) -> None:
+    """Send SIGTERM to a program's processes with all of these flags."""
 
     def meant(pid: str) -> bool:
         words = _words(pid)
-        return bool(words) and os.path.basename(words[0]) == "etcd" and f"--data-dir={data}" in words
+        return bool(words) and os.path.basename(words[0]) == name and set(flags) <= set(words)
 
     for pid in _pids():
         guard.end_process(int(pid), functools.partial(meant, pid))

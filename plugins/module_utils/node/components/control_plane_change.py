@@ -263,16 +263,23 @@ class _Part:
     ) -> None:
         pod = self._pod()
         begun = time.monotonic()
-        nudged = False
+        nudged = told = False
         seen: set[pod_processes.Instance] = set()
         while True:
-            present = self._instances()
-            new = present - before
+            new = self._instances() - before
             seen |= new
             running = {each for each in new if self._runs(each, words)}
-            if pod_processes.alive(before, self.work.places.proc):
-                # The kubelet may start the new one beside it, and whoever answers may be the old one.
+            old = pod_processes.alive(before, self.work.places.proc)
+            if old:
                 problem = "the process before it still runs"
+                # The kubelet may start the new one beside it, and whoever answers may be the old one.
+                if not told and time.monotonic() - begun > pod.ending(pod.manifest):
+                    # A kubelet (1.22) that has not heard from an API server since its start ends none whose manifest was changed.
+                    told = True
+                    pod_processes.end(old, self.work.places.proc)
+                if told:
+                    # What was started beside it had no port, whatever the manifest says: it is counted anew.
+                    seen, starts = set(), None if starts is None else self._starts()
             else:
                 problem = pod.unhealthy() if running else "no process of it is there"
                 if not problem and running & self._instances():
@@ -283,7 +290,7 @@ class _Part:
                 tries = max(logged, len(seen))
             waited = time.monotonic() - begun
             # One that runs may still become well: the first ones may have ended because the old one still had the port.
-            if tries >= _STARTS and not running:
+            if tries >= _STARTS and not running and not old:
                 raise NodeError(f"{self.component} was started {tries} times and ended each time. {self._why()}")
             if waited >= self.seconds:
                 raise NodeError(f"{self.component} is unhealthy after {waited:.0f} s: {problem}. {self._why()}")

@@ -209,7 +209,7 @@ class StaticPod:
             os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
             os.rename(self.manifest, parked)
             self._sync()
-        told, patience = False, time.monotonic() + self._grace(parked) + _ENDING_SECONDS
+        told, patience = False, time.monotonic() + self.ending(parked)
         try:
             while pod_processes.alive(before, self.places.proc):
                 if not told and time.monotonic() > patience:
@@ -227,9 +227,10 @@ class StaticPod:
                 self._sync()
 
     @staticmethod
-    def _grace(manifest: str) -> float:
+    def ending(manifest: str) -> float:
+        """Return the seconds in which a pod's process must have ended."""
         found = re.search(r"terminationGracePeriodSeconds\W+(\d{1,6})\b", guard.read_text(manifest))
-        return float(found.group(1)) if found else _GRACE_SECONDS
+        return (float(found.group(1)) if found else _GRACE_SECONDS) + _ENDING_SECONDS
 
     def _wait_for_new(self, before: set[pod_processes.Instance], healthy: bool, deadline: float) -> str:
         begun = time.monotonic()

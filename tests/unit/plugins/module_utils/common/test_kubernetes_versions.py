@@ -265,7 +265,7 @@ def test_facts_that_change_once_or_twice() -> None:
     )
     assert (
         by_minor(lambda version: kubernetes_facts.kubelet_upgrade_skew(kubernetes_versions.parse(version)))
-        == [1] * 7 + [3] * 5
+        == [1] * 8 + [3] * 4
     )
     assert by_minor(lambda version: "conntrack" in kubernetes_facts.host_programs(version)) == [True] * 9 + [False] * 3
     assert by_minor(lambda version: "net/bridge/bridge-nf-call-iptables" in kubernetes_facts.host_sysctls(version)) == [
@@ -279,10 +279,11 @@ def test_facts_that_change_once_or_twice() -> None:
         "--skip-wait-for-delete-timeout=1",
     )
     assert kubernetes_facts.drain_options("v1.20.0", False) == ("--delete-emptydir-data",)
-    assert [kubernetes_facts.minimum_external_etcd(f"v1.{minor}.0") for minor in (20, 22, 25, 35)] == [
+    assert [kubernetes_facts.minimum_external_etcd(f"v1.{minor}.0") for minor in (20, 22, 25, 28, 35)] == [
         "3.2.18",
         "3.2.18",
         None,
+        "3.4.13",
         "3.5.24",
     ]
     assert kubernetes_facts.patch_targets("v1.18.0") == ()
