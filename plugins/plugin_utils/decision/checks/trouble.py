@@ -55,7 +55,7 @@ NODES_READY = "NodesReady"
 MACHINE_CERTIFICATES_EXPIRED = "MachineCertificatesExpired"
 
 _NOSPACE_FIX = (
-    "Make room in every member's database, one after another, and disarm the alarm: ansible -i INVENTORY {group} -b -f 1 "
+    "Make room in every member's database, one after another, and disarm the alarm: ansible -i INVENTORY {hosts} -b -f 1 "
     '-m kubeadm.control_plane.etcd_alarm -a "state=disarmed compact=true defragment=true" (docs/standalone_modules.md); all but the last may say '
     "that another one is still full. By hand, in the etcd pods: etcdctl compact, etcdctl defrag, etcdctl alarm disarm."
 )
@@ -332,11 +332,21 @@ def _alarms(view: View, ignored: Collection[str]) -> list[Trouble]:
             continue
         kind = clip(str(alarm.get("alarm")), 40)
         text = f"etcd alarm {kind} on {titles.get(str(alarm.get('memberID')), 'a member that is not listed')}"
-        # The inventory plugin's group of the cluster's machines.
-        group = re.sub(r"[^A-Za-z0-9_]", "_", view.name) + "_machines"
-        fix = _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX.format(group=group)
+        fix = _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX.format(hosts=_ansible_hosts(view))
         found.append(Trouble(ETCD_HEALTHY, "EtcdAlarm", text, fix, False))
     return found
+
+
+def _ansible_hosts(view: View) -> str:
+    """Return the machines as the command `ansible` takes them.
+
+    Existing hosts by their own names: user, become and bastion are variables of theirs, not of the inventory plugin's group.
+    """
+    status = [(each.infrastructure or {}).get("status") or {} for each in view.machines]
+    hosts = [(each.get("claim") or each.get("connection") or {}).get("inventoryHost") for each in status]
+    if hosts and all(hosts):
+        return ",".join(typed_name(str(each), "HOST") for each in hosts)
+    return re.sub(r"[^A-Za-z0-9_]", "_", view.name) + "_machines"
 
 
 def _external_etcd(view: View) -> list[Trouble]:

@@ -282,6 +282,16 @@ def test_a_full_database_is_told_with_the_command_that_makes_room() -> None:
     )
 
 
+def test_existing_hosts_are_named_as_the_users_inventory_has_them() -> None:
+    """User and bastion are variables of these hosts; the group of the cluster's machines has none of them."""
+    builder = healthy(3)
+    for number, name in enumerate(["m1", "m2", "m3"], 1):
+        builder.entry(name)["infrastructureMachine"]["status"]["claim"] = {"inventoryHost": f"cp-{number}"}
+    builder.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "NOSPACE"})
+    [why] = decide(builder.build())["blockedOn"]
+    assert " cp-1,cp-2,cp-3 -b -f 1 -m kubeadm.control_plane.etcd_alarm " in why["fix"]
+
+
 @pytest.mark.parametrize("taints", [None, []])
 def test_a_node_without_labels_is_told_with_the_commands_that_put_back_what_kubeadm_did(
     taints: Optional[list[str]],
