@@ -45,3 +45,44 @@ options:
         C(/var/lib/kubeadm-control-plane/fencing).
     type: int
 """
+
+    IMAGES = r"""
+options:
+  images:
+    type: dict
+    suboptions:
+      repository:
+        description: The registry that kubeadm takes its images from. Without it, kubeadm's default.
+        type: str
+        default: ""
+      etcdRepository:
+        description: The registry of etcd's image, where it is another one.
+        type: str
+        default: ""
+      etcdTag:
+        description: The tag of etcd's image, where it is another one than kubeadm's.
+        type: str
+        default: ""
+      dnsRepository:
+        description: The registry of CoreDNS's image, where it is another one.
+        version_added: 0.10.0
+        type: str
+        default: ""
+      dnsTag:
+        description: The tag of CoreDNS's image, where it is another one than kubeadm's.
+        version_added: 0.10.0
+        type: str
+        default: ""
+      externalEtcd:
+        description: Whether no etcd is to run on the host.
+        type: bool
+        default: false
+      pull:
+        description: Whether what is missing may be pulled.
+        type: bool
+        default: true
+      criSocket:
+        description: The container runtime's socket. Without it, the only one that is there.
+        type: str
+        default: ""
+"""

@@ -91,42 +91,6 @@ options:
         check V(ImagePull). Where O(ignore_checks) has V(ImagePull), that holds for the static pods' images alone.
       - Without it, images are not checked.
     version_added: 0.5.0
-    type: dict
-    suboptions:
-      repository:
-        description: The registry that kubeadm takes its images from. Without it, kubeadm's default.
-        type: str
-        default: ""
-      etcdRepository:
-        description: The registry of etcd's image, where it is another one.
-        type: str
-        default: ""
-      etcdTag:
-        description: The tag of etcd's image, where it is another one than kubeadm's.
-        type: str
-        default: ""
-      dnsRepository:
-        description: The registry of CoreDNS's image, where it is another one.
-        version_added: 0.10.0
-        type: str
-        default: ""
-      dnsTag:
-        description: The tag of CoreDNS's image, where it is another one than kubeadm's.
-        version_added: 0.10.0
-        type: str
-        default: ""
-      externalEtcd:
-        description: Whether no etcd is to run on the host.
-        type: bool
-        default: false
-      pull:
-        description: Whether what is missing may be pulled.
-        type: bool
-        default: true
-      criSocket:
-        description: The container runtime's socket. Without it, the only one that is there.
-        type: str
-        default: ""
   ca_cert_hash:
     description:
       - The hash of the cluster's CA, as C(kubeadm join --discovery-token-ca-cert-hash) takes it.
@@ -150,6 +114,7 @@ options:
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
+  - kubeadm.control_plane._node.images
   - kubeadm.control_plane._attributes
 attributes:
   check_mode:

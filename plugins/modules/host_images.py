@@ -22,42 +22,10 @@ options:
     type: str
     required: true
   images:
-    description: What a manifest says of its images, as M(kubeadm.control_plane.inventory_pool_check) returns it (C(wanted.images)).
-    type: dict
+    description:
+      - What a manifest says of its images, as M(kubeadm.control_plane.inventory_pool_check) returns it (C(wanted.images)). Nothing is pulled here, whatever
+        O(images.pull) says.
     default: {}
-    suboptions:
-      repository:
-        description: The registry that kubeadm takes its images from. Without it, kubeadm's default.
-        type: str
-        default: ""
-      etcdRepository:
-        description: The registry of etcd's image, where it is another one.
-        type: str
-        default: ""
-      etcdTag:
-        description: The tag of etcd's image, where it is another one than kubeadm's.
-        type: str
-        default: ""
-      dnsRepository:
-        description: The registry of CoreDNS's image, where it is another one.
-        type: str
-        default: ""
-      dnsTag:
-        description: The tag of CoreDNS's image, where it is another one than kubeadm's.
-        type: str
-        default: ""
-      externalEtcd:
-        description: Whether no etcd is to run on the host.
-        type: bool
-        default: false
-      pull:
-        description: Whether what is missing may be pulled. Of no meaning here.
-        type: bool
-        default: true
-      criSocket:
-        description: The container runtime's socket. Without it, the only one that is there.
-        type: str
-        default: ""
   load:
     description: Archives on the host, as C(docker save) and C(ctr images export) write them. They are loaded, all of them, where an image is missing.
     type: list
@@ -68,6 +36,7 @@ options:
     type: path
 extends_documentation_fragment:
   - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.images
   - kubeadm.control_plane._attributes
 attributes:
   check_mode:
