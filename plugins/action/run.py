@@ -19,6 +19,7 @@ from ..plugin_utils.calls import role_variables
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision import terms
 from ..plugin_utils.move import export
+from ..plugin_utils.operator import flow
 from ..plugin_utils.progress import channel, kept_error
 from ..plugin_utils.reconcile import plan_and_reconcile, run_outcomes
 from ..plugin_utils.reconcile.applying import MANIFEST_SPEC, ApplyingAction
@@ -50,6 +51,7 @@ class ActionModule(ApplyingAction):
         "error": {"type": "str", "default": ""},
         "fail": {"type": "bool", "default": True},
         "decision": {"type": "dict", "default": {}},
+        "action_step": {"type": "dict"},
         "hosts": {"type": "list", "elements": "str", "default": []},
         "settled": {"type": "int", "default": 0},
         "metrics_directory": {"type": "path", "default": ""},
@@ -187,7 +189,7 @@ class ActionModule(ApplyingAction):
             # A deletion's last step has no pass after it.
             self.display.send("done", result="succeeded")
         outcome = self._outcome(arguments)
-        decision = arguments["decision"]
+        decision = {} if _of_an_action(arguments) else arguments["decision"]
         # Where the last decision was a step, as the last one of a deletion, that step's line has said it.
         said = "" if arguments["error"] or decision.get("act") else _plain(str(decision.get("msg") or ""))
         if outcome["result"] == run_outcomes.HELD:
@@ -232,6 +234,8 @@ class ActionModule(ApplyingAction):
             return {"result": run_outcomes.FAILED, "message": kept_error.headline(redact(arguments["error"]))}
         if started.get("held_by"):
             return {"result": run_outcomes.HELD, "message": str(started["held_by"])}
+        if _of_an_action(arguments):
+            return self._outcome_of_action(arguments)
         if self.check_mode and decision.get("changed"):
             return {"result": run_outcomes.WOULD_CHANGE, "message": said}
         steps = self._steps(arguments)
@@ -245,6 +249,16 @@ class ActionModule(ApplyingAction):
             return {"result": run_outcomes.CHANGED, "message": taken}
         return {"result": run_outcomes.NOTHING, "message": said}
 
+    def _outcome_of_action(self, arguments: dict[str, t.Any]) -> run_outcomes.Outcome:
+        """Return what came of an Action; its Tasks are the run's steps."""
+        step = arguments["action_step"]
+        said = kept_error.headline(redact(str(step.get("msg") or "")))
+        if step.get("fails"):
+            return {"result": run_outcomes.FAILED, "message": said}
+        if step.get("step") in (flow.PAUSED, flow.APPROVAL):
+            return {"result": run_outcomes.WAITS, "message": said}
+        return {"result": run_outcomes.CHANGED if self._steps(arguments) else run_outcomes.NOTHING, "message": said}
+
     def _steps(self, arguments: dict[str, t.Any]) -> list[str]:
         """Return the steps that this run took, from the journal."""
         try:
@@ -256,6 +270,10 @@ class ActionModule(ApplyingAction):
 
 def _not_begun(arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {"changed": False, "begun": False, "fencing": 0, "run": "", "held_by": "", "batch": arguments["batch"]}
+
+
+def _of_an_action(arguments: t.Mapping[str, t.Any]) -> bool:
+    return arguments["action_step"] is not None
 
 
 def _plain(said: str) -> str:

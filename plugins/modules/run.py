@@ -123,6 +123,10 @@ options:
     type: dict
     default: {}
     version_added: 0.10.0
+  action_step:
+    description: With O(state=absent), what M(kubeadm.control_plane.operator_next) returned last, where the run was of an Action.
+    type: dict
+    version_added: 0.10.0
   hosts:
     description: With O(state=absent), the hosts of all clusters of the play, for example C(ansible_play_hosts_all).
     type: list

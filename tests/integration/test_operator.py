@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from operator_workspace import NAME, OperatorWorkspace
 from workspace import kill_run
 
 SAID_BY = "kubeadm.control-plane/said-by"
+METRICS = ("-e", "control_plane_metrics_directory=.")
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> OperatorWorkspace:
 @pytest.fixture
 def workspace(made: OperatorWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OperatorWorkspace:
     """A copy of that cluster, whose machines answer."""
-    copied = made.copied(tmp_path / "workspace")
-    for name, value in copied.machines_answer().items():
-        monkeypatch.setenv(name, value)
-    return copied
+    return made.copied(tmp_path / "workspace").answering(monkeypatch)
 
 
 def workflow(*groups: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -43,9 +42,18 @@ def group(name: str, *words: str, selector: t.Any = None, **more: t.Any) -> dict
     return {"name": name, **(chosen if selector is None else {"nodeSelector": selector}), "commands": commands, **more}
 
 
+def result_in_metrics(workspace: OperatorWorkspace, playbook: str) -> str:
+    """How the last run ended, as its metrics tell."""
+    (written,) = workspace.folder.glob("*.run.prom")
+    found = re.search(rf'last_run_info{{.*playbook="{playbook}",result="(\w+)"}} 1', written.read_text())
+    assert found, written.read_text()
+    return found[1]
+
+
 def test_an_action_runs_node_by_node_in_the_order_of_the_list(workspace: OperatorWorkspace) -> None:
     workspace.action(workflow(group("zeta", "one", "two"), group("alpha", "three")), name="first")
-    run = workspace.playbook("action", "-e", "operator_manifest=first.yml").succeeded()
+    run = workspace.playbook("action", "-e", "operator_manifest=first.yml", *METRICS).succeeded()
+    assert result_in_metrics(workspace, "action") == "changed"
     nodes = workspace.control_planes
     assert workspace.ran() == [
         *([node, word, "zeta"] for node in nodes for word in ("one", "two")),
@@ -79,7 +87,8 @@ def test_check_mode_and_dry_run_tell_every_task_and_run_none(workspace: Operator
 
 def test_controlled_stops_before_each_task_until_it_is_approved_or_rejected(workspace: OperatorWorkspace) -> None:
     workspace.action(workflow(group("a", "one")), name="first", executionMode="Controlled")
-    run = workspace.playbook("action", "-e", "operator_manifest=first.yml").succeeded()
+    run = workspace.playbook("action", "-e", "operator_manifest=first.yml", *METRICS).succeeded()
+    assert result_in_metrics(workspace, "action") == "waits"
     nodes = workspace.control_planes
     assert f"Task first-01-a-{nodes[0]} on Node {nodes[0]}: one a" in run.text and workspace.ran() == []
     run = workspace.playbook("approve").succeeded()
@@ -104,7 +113,8 @@ def test_a_failure_pauses_and_is_retried_and_skipped(workspace: OperatorWorkspac
     assert "Report what was under way" not in run.text and workspace.ran() == [[node, "one", "a"], [node, "false", "a"]]
     assert "Task first-01-a" in workspace.playbook("action", "-e", "operator_manifest=first.yml").failed().text
     assert len(workspace.ran()) == 2, "running it again is no retry"
-    workspace.playbook("retry").failed()
+    workspace.playbook("retry", *METRICS).failed()
+    assert result_in_metrics(workspace, "retry") == "failed"
     assert workspace.ran()[2:] == [[node, "false", "a"]]
     blocked = workspace.playbook("plan", "-e", "control_plane_replace=allow")
     assert "Action first has not ended (Failed)" in blocked.text

@@ -112,6 +112,7 @@ SETTINGS = frozenset(
 # What the roles, the playbooks and the inventory plugin set themselves.
 INTERNAL = frozenset(
     {
+        "control_plane_action_step",
         "control_plane_adoption",
         "control_plane_backup",
         "control_plane_bootstrap",
@@ -177,8 +178,6 @@ INTERNAL = frozenset(
         "machine_nspawn_wanted_endpoint",
         "operator_actions",
         "operator_begun",
-        "operator_failure",
-        "operator_lease",
         "operator_said",
         "operator_skip_if_held",
         "operator_step",

@@ -76,6 +76,25 @@ def test_the_last_one_sums_up(tmp_path: Path, shown: list[str]) -> None:
     ]
 
 
+def test_of_actions_their_last_step_is_told(tmp_path: Path, shown: list[str]) -> None:
+    """Whatever an earlier play of the run has decided on these clusters."""
+    play = Play(tmp_path, "a", "b", "c", "d")
+    play.steps(0, "mine", "task")
+    play.note(
+        0, run="mine", action_step={"step": "completed", "fails": False, "msg": "Action first: 1 of 1 Tasks is done."}
+    )
+    play.note(1, action_step={"step": "approval", "fails": False, "msg": "Task one waits"})
+    play.note(2, action_step={"step": "failed", "fails": True, "msg": "Task two has failed\nand more"})
+    summary = play.note(3, action_step={})["summary"]
+    assert summary == {"changed": 1, "waits": 1, "failed": 1, "nothing": 1}
+    lines = [line.split(maxsplit=2) for line in shown[-1].strip().splitlines()[1:]]
+    assert [(each[0], each[2]) for each in lines] == [
+        ("changed", "Action first: 1 of 1 Tasks is done."),
+        ("waiting", "Task one waits"),
+        ("failed", "Task two has failed"),
+    ]
+
+
 def test_of_several_problems_the_first_is_told(tmp_path: Path, shown: list[str]) -> None:
     """Its head alone says nothing of what is wrong."""
     play = Play(tmp_path, "a", "b")
