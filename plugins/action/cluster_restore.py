@@ -44,7 +44,7 @@ class ActionModule(ControlPlaneAction):
         "snapshot": {"type": "str", "default": ""},
         "machine": {"type": "str", "default": ""},
         "consent": {"type": "str", "default": ""},
-        "timeout": {"type": "int", "default": 1200},
+        "timeout": {"type": "int", "default": settings.CLUSTER_RESTORE_SECONDS},
         "run": {"type": "str", "default": ""},
     }
 

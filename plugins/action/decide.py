@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils.common import settings
 from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
@@ -73,11 +74,11 @@ class ActionModule(ControlPlaneAction):
 
     ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
-        "wait_timeout": {"type": "int", "default": 600},
+        "wait_timeout": {"type": "int", "default": settings.WAIT_SECONDS},
         "run": {"type": "str", "default": ""},
         "infrastructure_observed": {"type": "bool", "default": True},
         "checked_beforehand": {"type": "bool", "default": False},
-        "step_limit": {"type": "int", "default": 60},
+        "step_limit": {"type": "int", "default": settings.STEP_LIMIT},
         **MANIFESTS_SPEC,
         "delete": {"type": "bool", "default": False},
         "remediate": {"type": "list", "elements": "str", "default": []},

@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 import uuid
 
+from ..module_utils.common import settings
 from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
@@ -43,7 +44,7 @@ class ActionModule(ControlPlaneAction):
         "name": {"type": "str", "required": True},
         "kubernetes_version": {"type": "str"},
         "failure_domain": {"type": "str", "default": ""},
-        "timeout": {"type": "int", "default": 60},
+        "timeout": {"type": "int", "default": settings.MACHINE_SECONDS},
         "consent_wipe": {"type": "list", "elements": "str", "default": []},
         "consent_forget": {"type": "list", "elements": "str", "default": []},
     }

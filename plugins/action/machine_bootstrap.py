@@ -45,7 +45,7 @@ class ActionModule(ControlPlaneAction):
         "fencing": {"type": "int", "required": True},
         "learner": {"type": "bool", "default": False},
         "wait": {"type": "bool", "default": True},
-        "timeout": {"type": "int", "default": 900},
+        "timeout": {"type": "int", "default": settings.BOOTSTRAP_SECONDS},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

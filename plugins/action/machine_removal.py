@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils.common import settings
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.reconcile.machine_removal import Removal
@@ -21,7 +22,7 @@ class ActionModule(ControlPlaneAction):
         "node": {"type": "str"},
         "leadership": {"type": "list", "elements": "str", "default": []},
         "infrastructure_deleted": {"type": "bool", "default": False},
-        "timeout": {"type": "int", "default": 600},
+        "timeout": {"type": "int", "default": settings.REMOVAL_SECONDS},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

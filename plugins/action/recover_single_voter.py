@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils.common import settings
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.reconcile.single_voter_recovery import recover
 
@@ -18,7 +19,7 @@ class ActionModule(ControlPlaneAction):
         "machine": {"type": "str", "required": True},
         "member_id": {"type": "str", "required": True},
         "lost": {"type": "str", "default": ""},
-        "timeout": {"type": "int", "default": 900},
+        "timeout": {"type": "int", "default": settings.RECOVERY_SECONDS},
         "fencing": {"type": "int", "required": True},
     }
 

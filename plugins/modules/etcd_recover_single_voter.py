@@ -135,6 +135,7 @@ finishedAt:
   type: str
 """
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.etcd.restore.single_voter_unit import ABSENT, FAILED, INTERRUPTED, RUNNING, SUCCEEDED, Looks, Unit
 from ..module_utils.etcd.types import from_hex, to_hex
@@ -148,10 +149,10 @@ def main() -> None:
         argument_spec={
             "member_id": {"type": "str", "required": True},
             "lost": {"type": "str", "default": ""},
-            "wait": {"type": "int", "default": 600},
+            "wait": {"type": "int", "default": settings.SINGLE_VOTER_SECONDS},
             "settle": {"type": "bool", "default": True},
-            "looks": {"type": "int", "default": 3},
-            "interval": {"type": "float", "default": 2.5},
+            "looks": {"type": "int", "default": settings.LOOKS},
+            "interval": {"type": "float", "default": settings.LOOK_INTERVAL_SECONDS},
             **arguments.MACHINE,
             **arguments.FENCING,
         },

@@ -135,6 +135,7 @@ finishedAt:
 
 import typing as t
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.etcd.restore.restore_unit import (
     ABSENT,
@@ -160,7 +161,7 @@ def main() -> None:
             "snapshot": {"type": "path", "default": ""},
             "revision": {"type": "int"},
             "replace_working": {"type": "bool", "default": False},
-            "wait": {"type": "int", "default": 900},
+            "wait": {"type": "int", "default": settings.RESTORE_SECONDS},
             "settle": {"type": "bool", "default": True},
             **arguments.MACHINE,
             **arguments.FENCING,

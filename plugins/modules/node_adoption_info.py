@@ -92,6 +92,7 @@ adoption:
       returned: success
 """
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.sealed import SealError
 from ..module_utils.node import arguments
@@ -106,7 +107,7 @@ def main() -> None:
         argument_spec={
             "transport_key": {"type": "str", "required": True, "no_log": True},
             "controller_time": {"type": "float"},
-            "timeout": {"type": "float", "default": 3.0},
+            "timeout": {"type": "float", "default": settings.ANSWER_SECONDS},
             **arguments.MACHINE,
         },
         supports_check_mode=True,

@@ -276,6 +276,7 @@ dataMatches:
 
 import typing as t
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.bootstrap import reset
@@ -313,7 +314,7 @@ def main() -> None:
             "step": {"type": "str"},
             "data": {"type": "dict", "options": DATA_OPTIONS, "no_log": True},
             "lease_access": {"type": "dict", "options": LEASE_OPTIONS},
-            "wait": {"type": "int", "default": 900},
+            "wait": {"type": "int", "default": settings.BOOTSTRAP_SECONDS},
             "limit": {"type": "int", "default": 0},
             "discard_etcd_data": {"type": "bool", "default": False},
             **arguments.MACHINE,

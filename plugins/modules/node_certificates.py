@@ -227,7 +227,7 @@ import re
 import ssl
 import typing as t
 
-from ..module_utils.common import guard
+from ..module_utils.common import guard, settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
@@ -264,7 +264,7 @@ def main() -> None:
             "reads": {"type": "dict", "default": {}},
             "paths": {"type": "list", "elements": "str", "default": []},
             "restart": {"type": "bool", "default": False},
-            "timeout": {"type": "int", "default": 300},
+            "timeout": {"type": "int", "default": settings.RENEWAL_SECONDS},
             "pki": {"type": "str", "default": "/etc/kubernetes/pki"},
             "servers": {"type": "list", "elements": "str", "default": [], "choices": SERVERS},
             "key_ids": {"type": "bool", "default": False},

@@ -130,6 +130,7 @@ msg:
   type: str
 """
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import MACHINE_ID_FILE, NodeError, read_text
 from ..module_utils.node import arguments
 from ..module_utils.node.module import NodeModule
@@ -142,7 +143,7 @@ def main() -> None:
         argument_spec={
             "name": {"type": "str", "required": True},
             "argv": {"type": "list", "elements": "str", "default": []},
-            "timeout": {"type": "int", "default": 600},
+            "timeout": {"type": "int", "default": settings.COMMAND_SECONDS},
             "wait": {"type": "int", "default": 30},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             **arguments.MACHINE,

@@ -167,7 +167,7 @@ import shutil
 import tempfile
 import typing as t
 
-from ..module_utils.common import systemd_units
+from ..module_utils.common import settings, systemd_units
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.components import kubelet_flags
@@ -307,7 +307,7 @@ def main() -> None:
             "fields": {"type": "list", "elements": "str", "default": []},
             "patches": {"type": "path"},
             "kubeconfig": {"type": "path", "default": "/etc/kubernetes/kubelet.conf"},
-            "timeout": {"type": "int", "default": 300},
+            "timeout": {"type": "int", "default": settings.CONFIGURATION_SECONDS},
             "only_compare": {"type": "bool", "default": False},
             "fail_after_rollback": {"type": "bool", "default": True},
             "wait": {"type": "int", "default": 60},

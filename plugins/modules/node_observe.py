@@ -152,6 +152,7 @@ observation:
       returned: success
 """
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.module import NodeModule
@@ -165,9 +166,9 @@ def main() -> None:
         argument_spec={
             "endpoint": {"type": "str"},
             "look_again": {"type": "bool", "default": True},
-            "looks": {"type": "int", "default": 3},
-            "interval": {"type": "float", "default": 2.5},
-            "timeout": {"type": "float", "default": 3.0},
+            "looks": {"type": "int", "default": settings.LOOKS},
+            "interval": {"type": "float", "default": settings.LOOK_INTERVAL_SECONDS},
+            "timeout": {"type": "float", "default": settings.ANSWER_SECONDS},
             "settle": {"type": "float", "default": 0.0},
             "objects": {
                 "type": "list",

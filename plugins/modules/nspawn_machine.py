@@ -180,6 +180,7 @@ machine:
 import os
 import typing as t
 
+from ..module_utils.common import settings
 from ..module_utils.node.module import NodeModule
 from ..module_utils.nspawn import host
 from ..module_utils.nspawn.addresses import DEFAULT_UNREACHABLE, unreachable_networks
@@ -243,7 +244,7 @@ def main() -> None:
         "unreachable": {"type": "list", "elements": "str", "default": list(DEFAULT_UNREACHABLE)},
         "authorized_key": {"type": "str", "default": "", "no_log": False},
         "wait": {"type": "bool", "default": True},
-        "timeout": {"type": "int", "default": 60},
+        "timeout": {"type": "int", "default": settings.MACHINE_SECONDS},
     }
     module = NodeModule(
         argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **NETWORK_ARGUMENTS, **arguments},

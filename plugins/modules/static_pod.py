@@ -92,6 +92,7 @@ msg:
   sample: kube-apiserver was restarted, healthy after 3.2 s
 """
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.components.static_pod import COMPONENTS, StaticPod
@@ -105,7 +106,7 @@ def main() -> None:
             "component": {"type": "str", "required": True, "choices": list(COMPONENTS)},
             "state": {"type": "str", "choices": ["restarted"], "default": "restarted"},
             "once": {"type": "str", "default": ""},
-            "timeout": {"type": "int", "default": 300},
+            "timeout": {"type": "int", "default": settings.RESTART_SECONDS},
             "healthy": {"type": "bool", "default": True},
             "force": {"type": "bool", "default": False},
             **arguments.MACHINE,

@@ -18,6 +18,13 @@ FOREIGN_ROLE_SECONDS = 3600
 CONNECT_SECONDS = 3
 # How long one call waits on a machine for what takes minutes, before it is asked again.
 WAITING_CALL_SECONDS = 12
+# For how long a run waits for what changes by itself, and how many steps it takes.
+WAIT_SECONDS = 600
+STEP_LIMIT = 60
+# How often is looked, and how far apart, before something counts as dead; how long an answer of etcd or an API server may take.
+LOOKS = 3
+LOOK_INTERVAL_SECONDS = 2.5
+ANSWER_SECONDS = 3.0
 # After how long a run says what it waits for.
 PROGRESS_SECONDS = 15
 # For how long status_watch watches.
@@ -60,6 +67,9 @@ PLAN_LIMIT = 200
 
 # As long as Cluster API's tokens live, not kubeadm's 24 hours.
 BOOTSTRAP_TOKEN_SECONDS = 900
+# Until a machine that was started, or a host that is claimed, answers; until kubeadm has ended.
+MACHINE_SECONDS = 60
+BOOTSTRAP_SECONDS = 900
 IMAGE_PULL_SECONDS = 300
 PACKAGES_SECONDS = 900.0
 RESET_SECONDS = 300.0
@@ -70,8 +80,17 @@ RESET_SECONDS = 300.0
 DRAIN_SECONDS = 600
 VOLUME_DETACH_SECONDS = 300
 NODE_DELETION_SECONDS = 10
+# Where neither of these bounds a part.
+REMOVAL_SECONDS = 600
 # What a removal was decided on is not older than this when a member is removed.
 EVIDENCE_SECONDS = 60.0
+
+# --- Restoring: etcd on its machine, and the whole cluster; the single voter on its machine, and with what follows ---
+
+RESTORE_SECONDS = 900
+CLUSTER_RESTORE_SECONDS = 1200
+SINGLE_VOTER_SECONDS = 600
+RECOVERY_SECONDS = 900
 
 # --- Kept copies ---
 
@@ -88,6 +107,9 @@ CONFIGURATIONS_KEPT = 3
 
 # --- Actions: defaults of their commands ---
 
+# Of a custom Action: a program; a role of the user's.
+COMMAND_SECONDS = 600
+ROLE_SECONDS = 1800
 RESTART_SECONDS = 300
 HEALTHY_SECONDS = 600
 RENEWAL_SECONDS = 300

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..common import settings
 from .gateway import KUBEADM_CREDENTIALS, Credentials
 from .membership import Cluster
 
@@ -20,9 +21,9 @@ ETCD: dict[str, dict[str, t.Any]] = {
     "ca_file": {"type": "path", "default": KUBEADM_CREDENTIALS.ca_file},
     "certificate_file": {"type": "path", "default": KUBEADM_CREDENTIALS.certificate_file},
     "key_file": {"type": "path", "default": KUBEADM_CREDENTIALS.key_file},
-    "timeout": {"type": "float", "default": 3.0},
-    "looks": {"type": "int", "default": 3},
-    "interval": {"type": "float", "default": 2.5},
+    "timeout": {"type": "float", "default": settings.ANSWER_SECONDS},
+    "looks": {"type": "int", "default": settings.LOOKS},
+    "interval": {"type": "float", "default": settings.LOOK_INTERVAL_SECONDS},
 }
 
 

@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....module_utils.common import kubernetes_versions
+from ....module_utils.common import kubernetes_versions, settings
 from ...documents import names
 from ...objects.actions import FieldError
 from ..command_type import BOOLEAN, INTEGER, INTEGERS, MAPPING, STRING, STRINGS, Command, Parameter
@@ -147,7 +147,7 @@ COMMANDS: tuple[Command, ...] = (
         lambda parameters, _node: (shlex.join(parameters["argv"]),),
         {
             "argv": Parameter(STRINGS, required=True),
-            "timeoutSeconds": Parameter(INTEGER, default=600, minimum=1),
+            "timeoutSeconds": Parameter(INTEGER, default=settings.COMMAND_SECONDS, minimum=1),
             "exitCodes": Parameter(INTEGERS, default=[0], minimum=0),
             "literal": Parameter(BOOLEAN, default=False),
         },
@@ -191,7 +191,7 @@ COMMANDS: tuple[Command, ...] = (
                 STRING, default="main", pattern=r"[A-Za-z0-9_][A-Za-z0-9_.-]*", pattern_words="the name of a task file"
             ),
             "vars": Parameter(MAPPING, default={}),
-            "timeoutSeconds": Parameter(INTEGER, default=1800, minimum=1),
+            "timeoutSeconds": Parameter(INTEGER, default=settings.ROLE_SECONDS, minimum=1),
         },
         check=_role_check,
     ),
