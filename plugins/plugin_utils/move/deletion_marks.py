@@ -12,6 +12,7 @@ import typing as t
 
 from ..decision.removal import whole_control_plane
 from ..decision.snapshot.typed_snapshot import condition_of
+from ..objects.conditions import DELETING
 from ..records.cluster_objects import CLUSTER, CONTROL_PLANE, Object
 from ..store import opening
 from ..store.base import Store
@@ -45,7 +46,7 @@ def can_only_live_on(graph: Graph, store: Store) -> bool:
     """
     cluster = graph.get((CLUSTER, graph.cluster))
     # By an address, or as a run found and noted that could ask its machines.
-    noted = {condition_of(each, "Deleting").get("reason") for each in graph.objects if key_of(each)[0] == CONTROL_PLANE}
+    noted = {condition_of(each, DELETING).get("reason") for each in graph.objects if key_of(each)[0] == CONTROL_PLANE}
     itself = whole_control_plane.OBJECTS_IN_ITSELF in noted or (
         cluster is not None and opening.keeps_itself(store, cluster)
     )

@@ -19,6 +19,14 @@ FALSE = "False"
 UNKNOWN = "Unknown"
 STATUSES = (TRUE, FALSE, UNKNOWN)
 
+# Types that objects of several kinds have; a Node its READY.
+AVAILABLE, READY, UP_TO_DATE, DELETING, PAUSED = "Available", "Ready", "UpToDate", "Deleting", "Paused"
+INITIALIZED, INFRASTRUCTURE_READY, REMOTE_CONNECTION_PROBE = (
+    "Initialized",
+    "InfrastructureReady",
+    "RemoteConnectionProbe",
+)
+ROLLING_OUT, SCALING_UP, SCALING_DOWN, REMEDIATING = "RollingOut", "ScalingUp", "ScalingDown", "Remediating"
 # Types of a Machine's conditions: of its static pods, of its etcd member, of health checks.
 API_SERVER_POD_HEALTHY = "APIServerPodHealthy"
 CONTROLLER_MANAGER_POD_HEALTHY = "ControllerManagerPodHealthy"

@@ -28,7 +28,7 @@ from .validate import limits, object_selector
 SHORTEST_NODE_STARTUP_SECONDS = 30
 _MOST_CONDITIONS = 100
 # What a health check or the remediation itself says of a machine, and what is made of all the others.
-NOT_CHECKED = ("Ready", "Available", *conditions.HEALTH_MARKS, "ExternallyRemediated")
+NOT_CHECKED = (conditions.READY, conditions.AVAILABLE, *conditions.HEALTH_MARKS, "ExternallyRemediated")
 _PERCENTAGE = re.compile(r"(100|[1-9]?[0-9])%")
 _RANGE = re.compile(r"\[([0-9]{1,9})-([0-9]{1,9})\]")
 # unhealthyRange came with v1alpha4 and the conditions of Machines with v1beta1, by their index in kinds.MANIFEST_VERSIONS.

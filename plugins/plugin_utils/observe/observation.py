@@ -22,7 +22,7 @@ from ..decision.snapshot.unreached import unreached
 from ..decision.terms import RUNNING
 from ..objects import actions as operator
 from ..objects import origin
-from ..objects.conditions import is_true
+from ..objects.conditions import READY, is_true
 from ..pki.secrets import certificate_facts
 from ..records.actions_under_way import unfinished_rotation
 from ..records.cluster_objects import CLUSTER_LABEL, ClusterObjects, Object
@@ -300,7 +300,7 @@ def _settle_seconds(objects: ClusterObjects, name: str, now: str) -> int:
     """
     machine = objects.machine(name) or {}
     started = parse_time(((machine.get("status") or {}).get("bootstrap") or {}).get("startedAt"))
-    if started is None or is_true(machine, "Ready"):
+    if started is None or is_true(machine, READY):
         return 0
     return SETTLE_SECONDS if (parse_time(now) or 0) - started < settings.BOOTSTRAP_BOUND else 0
 

@@ -22,6 +22,7 @@ from ...module_utils.workload_api.untrusted import mappings as _mappings
 from ...module_utils.workload_api.untrusted import sequence as _sequence
 from ...module_utils.workload_api.untrusted import text as _text
 from ...module_utils.workload_api.untrusted import texts as _texts
+from ..objects.conditions import READY
 from ..workload import api_endpoints
 from . import parse_etcd
 
@@ -145,7 +146,7 @@ def _annotations(value: t.Any) -> dict[str, str]:
 def _node(item: Object) -> Object:
     metadata, spec, status = (_mapping(item.get(name)) for name in ("metadata", "spec", "status"))
     info = _mapping(status.get("nodeInfo"))
-    ready = condition_in(_mappings(status.get("conditions")), "Ready")
+    ready = condition_in(_mappings(status.get("conditions")), READY)
     addresses = _mappings(status.get("addresses"))
     internal = next((each.get("address") for each in addresses if each.get("type") == "InternalIP"), None)
     said = ready.get("status")
@@ -241,7 +242,7 @@ def _with_answers(pods: Object, raw: Object, etcd: t.Optional[Object]) -> Object
 
 def _pod(item: Object, component: str) -> Object:
     metadata, spec, status = (_mapping(item.get(name)) for name in ("metadata", "spec", "status"))
-    ready = condition_in(_mappings(status.get("conditions")), "Ready")
+    ready = condition_in(_mappings(status.get("conditions")), READY)
     container = _named(status.get("containerStatuses"), component)
     state = _mapping(container.get("state"))
     waiting = _mapping(state.get("waiting"))

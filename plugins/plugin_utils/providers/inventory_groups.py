@@ -19,7 +19,7 @@ from ..calls.inventory_source import InventoryFileError
 from ..calls.machine_connection import CLUSTERS_GROUP
 from ..documents.names import is_dns_subdomain
 from ..objects import kinds, label_selector
-from ..objects.conditions import COMPONENT_CONDITIONS, ETCD_CONDITIONS, HEALTH_CHECK_SUCCEEDED
+from ..objects.conditions import COMPONENT_CONDITIONS, ETCD_CONDITIONS, HEALTH_CHECK_SUCCEEDED, UP_TO_DATE
 from ..records.cluster_objects import ClusterObjects, Object
 from ..store import opening
 from .contract import first_address
@@ -202,7 +202,7 @@ def machine_groups(objects: ClusterObjects, machine: Object) -> list[str]:
     groups = []
     if any(conditions.get(each, "True") != "True" for each in HEALTH_CONDITIONS):
         groups.append("unhealthy")
-    if conditions.get("UpToDate") == "False":
+    if conditions.get(UP_TO_DATE) == "False":
         groups.append("outdated")
     if not machine.get("status", {}).get("nodeRef"):
         groups.append("provisioning")

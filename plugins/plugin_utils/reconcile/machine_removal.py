@@ -22,7 +22,7 @@ from ..calls.machine_connection import Answer
 from ..decision import terms
 from ..decision.removal import hooks
 from ..objects import kinds
-from ..objects.conditions import is_true, set_condition
+from ..objects.conditions import DELETING, READY, is_true, set_condition
 from ..observe.observation import Caller
 from ..records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
 from ..records.journal_entries import note_snapshot
@@ -200,17 +200,17 @@ class Removal:
         machines = [each for each in self._objects.bootstrapped_machines() if each["metadata"]["name"] != self._name]
         if newest_first:
             machines.reverse()
-        machines.sort(key=lambda each: (bool(each["metadata"].get("deletionTimestamp")), not is_true(each, "Ready")))
+        machines.sort(key=lambda each: (bool(each["metadata"].get("deletionTimestamp")), not is_true(each, READY)))
         return [str(each["metadata"]["name"]) for each in machines]
 
     def _stage(self) -> str:
-        return str(condition_of(self._machine, "Deleting").get("reason", ""))
+        return str(condition_of(self._machine, DELETING).get("reason", ""))
 
     def _say(self, reason: str, message: str, times: t.Optional[t.Mapping[str, str]] = None) -> None:
         """Record the deletion's stage and starts; a start stays as first recorded."""
 
         def record(stored: Object) -> None:
-            set_condition(stored, "Deleting", "True", reason, message, now_rfc3339())
+            set_condition(stored, DELETING, "True", reason, message, now_rfc3339())
             if times:
                 stored["status"]["deletion"] = {**times, **_begun(stored)}
 

@@ -14,6 +14,7 @@ import typing as t
 
 from ...module_utils.common.values import condition_in
 from ..decision import terms
+from ..objects.conditions import REMEDIATING, ROLLING_OUT
 from .cluster_objects import ClusterObjects, Object
 
 CONTROL_PLANE_UNHEALTHY = "ControlPlaneUnhealthy"
@@ -44,7 +45,7 @@ _FAILED: t.Mapping[str, str] = {
     terms.DELETE_INFRASTRUCTURE: "FailedDelete",
 }
 # Why machines come and go, the strongest first.
-_REPLACES = ("Remediating", "RollingOut")
+_REPLACES = (REMEDIATING, ROLLING_OUT)
 
 
 def record_decision(objects: ClusterObjects, decision: Object, said: str) -> None:

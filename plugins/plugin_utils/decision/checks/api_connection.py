@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from ....module_utils.common import settings
 from ....module_utils.common.values import format_time, parse_time
+from ...objects.conditions import REMOTE_CONNECTION_PROBE
 from .. import terms
 from ..snapshot.typed_snapshot import View, condition_of
 
@@ -29,11 +30,11 @@ def connection_down(view: View) -> Optional[Object]:
     once in such a period; where none is, from the first observation that found no answer.
     """
     last = parse_time((view.cluster.get("status") or {}).get(LAST_PROBE_SUCCESS))
-    held = view.held(view.cluster, "RemoteConnectionProbe", terms.FALSE)
+    held = view.held(view.cluster, REMOTE_CONNECTION_PROBE, terms.FALSE)
     if last is not None and view.now - last >= 2 * settings.CONNECTION_GRACE:
         since = format_time(last)
     elif held is not None and held >= settings.CONNECTION_GRACE:
-        since = condition_of(view.cluster, "RemoteConnectionProbe").get("lastTransitionTime", "")
+        since = condition_of(view.cluster, REMOTE_CONNECTION_PROBE).get("lastTransitionTime", "")
     else:
         return None
     return {

@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from ....module_utils.common import kubernetes_facts as kubeadm_facts
 from ....module_utils.common.values import condition_in, parse_time
+from ...objects.conditions import READY
 from .. import terms
 from ..snapshot.typed_snapshot import View
 
@@ -35,7 +36,7 @@ def silent_since(node: Object) -> Optional[int]:
 
     In seconds since the epoch, by the cluster's own clock; None where it reports or the time is not known.
     """
-    ready = condition_in(node.get("conditions"), "Ready")
+    ready = condition_in(node.get("conditions"), READY)
     return parse_time(ready.get("lastTransitionTime")) if ready.get("status") == terms.UNKNOWN else None
 
 

@@ -25,6 +25,7 @@ from ...objects.conditions import (
     ETCD_CLUSTER_HEALTHY,
     ETCD_MEMBER_HEALTHY,
     ETCD_POD_HEALTHY,
+    REMOTE_CONNECTION_PROBE,
 )
 from .. import terms
 from ..conditions.control_plane import strangers, stray_lasts
@@ -117,7 +118,7 @@ def unreachable(view: View) -> Trouble:
         text = f"{on_disk.said_of(ended)}, so that no machine's API server answers, and nothing is known and nothing changed"
         return Trouble(WORKLOAD_REACHABLE, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(ended, False), False)
     # Unknown where no machine has joined: a control plane that was, and of which nobody can be asked any more.
-    held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (terms.FALSE, terms.UNKNOWN)]
+    held = [view.held(view.cluster, REMOTE_CONNECTION_PROBE, status) for status in (terms.FALSE, terms.UNKNOWN)]
     waits = view.settling or max((each for each in held if each is not None), default=0) < settings.PATIENCE
     said = clip(view.workload.get("message")) or "no machine answered"
     etcd = votes(view)

@@ -13,6 +13,17 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from ....module_utils.common.values import clip, condition_in
+from ...objects.conditions import (
+    AVAILABLE,
+    DELETING,
+    INFRASTRUCTURE_READY,
+    INITIALIZED,
+    REMEDIATING,
+    REMOTE_CONNECTION_PROBE,
+    ROLLING_OUT,
+    SCALING_DOWN,
+    SCALING_UP,
+)
 from .. import terms
 from ..removal.deleted_control_plane import CONTROL_PLANE_DELETED
 from ..snapshot.typed_snapshot import View
@@ -25,24 +36,22 @@ Object = dict[str, Any]
 _MIRRORED = {
     "ControlPlaneMachinesReady": "MachinesReady",
     "ControlPlaneMachinesUpToDate": "MachinesUpToDate",
-    "RollingOut": "RollingOut",
-    "ScalingUp": "ScalingUp",
-    "ScalingDown": "ScalingDown",
-    "Remediating": "Remediating",
+    ROLLING_OUT: "RollingOut",
+    SCALING_UP: "ScalingUp",
+    SCALING_DOWN: "ScalingDown",
+    REMEDIATING: "Remediating",
 }
-_NEEDED_FOR_AVAILABLE = ("InfrastructureReady", "ControlPlaneAvailable", "RemoteConnectionProbe")
+_NEEDED_FOR_AVAILABLE = (INFRASTRUCTURE_READY, "ControlPlaneAvailable", REMOTE_CONNECTION_PROBE)
 
 
 def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
     """Return the conditions of the Cluster that follow from the control plane."""
-    available = condition_in(control_plane, "Available")
-    initial = condition_in(control_plane, "Initialized")
+    available = condition_in(control_plane, AVAILABLE)
+    initial = condition_in(control_plane, INITIALIZED)
     infrastructure = (
-        condition("InfrastructureReady", terms.TRUE, "Ready")
+        condition(INFRASTRUCTURE_READY, terms.TRUE, "Ready")
         if view.infrastructure_ready
-        else condition(
-            "InfrastructureReady", terms.FALSE, "NotReady", "The cluster's infrastructure is not provisioned"
-        )
+        else condition(INFRASTRUCTURE_READY, terms.FALSE, "NotReady", "The cluster's infrastructure is not provisioned")
     )
     found = [
         infrastructure,
@@ -52,7 +61,7 @@ def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
         or condition("ControlPlaneAvailable", available["status"], available["reason"], available["message"]),
         _probe(view),
         _endpoint(view),
-        _deleting(view, condition_in(control_plane, "Deleting")),
+        _deleting(view, condition_in(control_plane, DELETING)),
         paused_condition(view),
     ]
     for kind, source in _MIRRORED.items():
@@ -75,13 +84,13 @@ def _deleting(view: View, control_plane: Object) -> Object:
     The control plane's own condition reports how far the deletion has come.
     """
     if not _goes(view):
-        return condition("Deleting", terms.FALSE, "NotDeleting")
+        return condition(DELETING, terms.FALSE, "NotDeleting")
     reason, text = control_plane["reason"], control_plane["message"]
     if reason == "WaitingForMachineDeletion":
         reason = "WaitingForControlPlaneDeletion"
     elif reason == "DeletionCompleted" and view.raw.get("infrastructureCluster") is not None:
         reason, text = "WaitingForInfrastructureDeletion", "* The cluster's infrastructure still exists"
-    return condition("Deleting", terms.TRUE, reason, text)
+    return condition(DELETING, terms.TRUE, reason, text)
 
 
 def _deleted(view: View, kind: str) -> Optional[Object]:
@@ -107,7 +116,7 @@ def _cluster_available(view: View, found: Sequence[Object]) -> Object:
 
     Workers are not counted.
     """
-    kind = "Available"
+    kind = AVAILABLE
     if _goes(view):
         return condition(kind, terms.FALSE, "NotAvailable", "* Deleting: Cluster metadata.deletionTimestamp is set")
     failing = [
@@ -123,11 +132,11 @@ def _cluster_available(view: View, found: Sequence[Object]) -> Object:
 
 def _probe(view: View) -> Object:
     if view.reachable:
-        return condition("RemoteConnectionProbe", terms.TRUE, "ProbeSucceeded")
+        return condition(REMOTE_CONNECTION_PROBE, terms.TRUE, "ProbeSucceeded")
     if not any(machine.joined for machine in view.known):
-        return condition("RemoteConnectionProbe", terms.UNKNOWN, "NotEstablished", NOT_ESTABLISHED)
+        return condition(REMOTE_CONNECTION_PROBE, terms.UNKNOWN, "NotEstablished", NOT_ESTABLISHED)
     # No detail: a text that differs between attempts would make every pass a change.
-    return condition("RemoteConnectionProbe", terms.FALSE, "ProbeFailed", "No machine's API server answered")
+    return condition(REMOTE_CONNECTION_PROBE, terms.FALSE, "ProbeFailed", "No machine's API server answered")
 
 
 def _endpoint(view: View) -> Object:

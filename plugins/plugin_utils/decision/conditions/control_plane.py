@@ -14,16 +14,7 @@ from typing import Any, Optional
 
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, condition_in, parse_time
-from ...objects.conditions import (
-    COMPONENT_CONDITIONS,
-    CONTROL_PLANE_COMPONENTS_HEALTHY,
-    ETCD_CLUSTER_HEALTHY,
-    ETCD_CONDITIONS,
-    ETCD_MEMBER_HEALTHY,
-    ETCD_POD_HEALTHY,
-    HEALTH_CHECK_SUCCEEDED,
-    OWNER_REMEDIATED,
-)
+from ...objects import conditions as types
 from .. import terms
 from ..checks.nodes_without_machine import unmanaged_nodes
 from ..creation.bootstrap import may_own
@@ -35,7 +26,7 @@ from .machine import INSPECTION_FAILED, condition, health_conditions, is_true, k
 Object = dict[str, Any]
 # The control plane's status: since when each etcd member that belongs to no machine has been seen.
 STRAY_MEMBERS = "strayMembers"
-_UNDER_WAY = ("RollingOut", "ScalingUp", "ScalingDown", "Remediating", "Deleting", "Paused")
+_UNDER_WAY = (types.ROLLING_OUT, types.SCALING_UP, types.SCALING_DOWN, types.REMEDIATING, types.DELETING, types.PAUSED)
 NOT_ESTABLISHED = "Remote connection not established yet"
 
 
@@ -76,9 +67,9 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
     """Return all conditions of the KubeadmControlPlane, in a fixed order."""
     is_initialized = initialized(view)
     conditions = [
-        condition("Initialized", terms.TRUE, "Initialized")
+        condition(types.INITIALIZED, terms.TRUE, "Initialized")
         if is_initialized
-        else condition("Initialized", terms.FALSE, "NotInitialized", "kubeadm init has not completed"),
+        else condition(types.INITIALIZED, terms.FALSE, "NotInitialized", "kubeadm init has not completed"),
         condition(
             "CertificatesAvailable", terms.FALSE, "NotAvailable", f"Missing: {', '.join(facts.missing_certificates)}"
         )
@@ -112,7 +103,7 @@ def settled(conditions: Sequence[Object]) -> bool:
     No change is under way and every machine is healthy.
     """
     found = {each["type"]: each["status"] for each in conditions}
-    well = found.get(ETCD_CLUSTER_HEALTHY, terms.TRUE) == found.get("MachinesReady") == terms.TRUE
+    well = found.get(types.ETCD_CLUSTER_HEALTHY, terms.TRUE) == found.get("MachinesReady") == terms.TRUE
     return (
         well
         and found.get("MachinesUpToDate") == terms.TRUE
@@ -164,7 +155,7 @@ def _connection(view: View, kind: str, is_initialized: bool) -> Any:
 
 
 def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
-    kind = ETCD_CLUSTER_HEALTHY
+    kind = types.ETCD_CLUSTER_HEALTHY
     if not view.etcd_known:
         found: Object = _connection(view, kind, is_initialized) or condition(
             kind,
@@ -176,8 +167,8 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
     worst, text = _merge(
         view,
         facts,
-        ETCD_CONDITIONS,
-        {ETCD_POD_HEALTHY: ETCD_POD_HEALTHY, ETCD_MEMBER_HEALTHY: ETCD_MEMBER_HEALTHY},
+        types.ETCD_CONDITIONS,
+        {types.ETCD_POD_HEALTHY: types.ETCD_POD_HEALTHY, types.ETCD_MEMBER_HEALTHY: types.ETCD_MEMBER_HEALTHY},
     )
     lines = [text] if text else []
     for member in strangers(view):
@@ -239,11 +230,11 @@ def stray_lasts(view: View, member: quorum.MemberState) -> bool:
 
 
 def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
-    kind = CONTROL_PLANE_COMPONENTS_HEALTHY
+    kind = types.CONTROL_PLANE_COMPONENTS_HEALTHY
     found = _connection(view, kind, is_initialized)
     if found is not None:
         return dict(found)
-    kinds = COMPONENT_CONDITIONS + ((ETCD_POD_HEALTHY,) if view.managed_etcd else ())
+    kinds = types.COMPONENT_CONDITIONS + ((types.ETCD_POD_HEALTHY,) if view.managed_etcd else ())
     worst, text = _merge(view, facts, kinds, {})
     lines = [text] if text else []
     for node in unmanaged_nodes(view):
@@ -254,19 +245,19 @@ def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
 
 
 def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
-    kind = "Available"
+    kind = types.AVAILABLE
 
     def no(text: str) -> Object:
         return condition(kind, terms.FALSE, "NotAvailable", text)
 
     if view.deleting:
         return no("Control plane metadata.deletionTimestamp is set")
-    if not is_true(conditions, "Initialized"):
+    if not is_true(conditions, types.INITIALIZED):
         return no("Control plane not yet initialized")
     if not is_true(conditions, "CertificatesAvailable"):
         return no("Control plane certificates are not available")
     if view.managed_etcd and not view.etcd_known:
-        held = view.held(view.control_plane, "Initialized", terms.TRUE)
+        held = view.held(view.control_plane, types.INITIALIZED, terms.TRUE)
         if held is None or held < settings.ETCD_LIST_GRACE:
             return no("Waiting for etcd to report the list of members")
         return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Failed to get etcd members")
@@ -276,7 +267,7 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
             return no(
                 f"There are {figures.healthy} healthy etcd members of {figures.voters}, at least {figures.quorum} required for etcd quorum"
             )
-    needed = COMPONENT_CONDITIONS + ((ETCD_POD_HEALTHY,) if view.managed_etcd else ())
+    needed = types.COMPONENT_CONDITIONS + ((types.ETCD_POD_HEALTHY,) if view.managed_etcd else ())
     healthy = [machine for machine in view.machines if is_true(facts.machines[machine.name], *needed)]
     if not healthy:
         return no("There are no Machines with healthy control plane components, at least 1 required")
@@ -316,28 +307,31 @@ def _aggregate(kind: str, source: str, machines: Sequence[MachineView], facts: F
 def _rolling_out(view: View, facts: Facts) -> Object:
     old = [machine for machine in view.live if facts.outdated[machine.name]]
     if not old:
-        return condition("RollingOut", terms.FALSE, "NotRollingOut")
+        return condition(types.ROLLING_OUT, terms.FALSE, "NotRollingOut")
     texts = sorted(
         {(each.reason != "VersionDiffers", each.message) for machine in old for each in facts.outdated[machine.name]}
     )
     lines = [f"Rolling out {len(old)} not up-to-date replicas", *(f"* {text}" for _order, text in texts)]
-    return condition("RollingOut", terms.TRUE, "RollingOut", "\n".join(lines))
+    return condition(types.ROLLING_OUT, terms.TRUE, "RollingOut", "\n".join(lines))
 
 
 def _scaling(view: View, facts: Facts) -> list[Object]:
     if view.spec.get("replicas") is None:
         text = "Waiting for spec.replicas set"
-        return [condition(kind, terms.UNKNOWN, "WaitingForReplicasSet", text) for kind in ("ScalingUp", "ScalingDown")]
+        return [
+            condition(kind, terms.UNKNOWN, "WaitingForReplicasSet", text)
+            for kind in (types.SCALING_UP, types.SCALING_DOWN)
+        ]
     desired, existing = (0 if view.deleting else view.replicas), len(view.machines)
     missing = _missing_template(view)
     said = f"Scaling up would be blocked because {missing}" if missing and not view.deleting else ""
-    up = condition("ScalingUp", terms.FALSE, "NotScalingUp", said)
+    up = condition(types.SCALING_UP, terms.FALSE, "NotScalingUp", said)
     if existing < desired and not view.deleting:
         first = f"Scaling up from {existing} to {desired} replicas"
         up = condition(
-            "ScalingUp", terms.TRUE, "ScalingUp", _blocked(first, [missing] if missing else facts.scaling_blocked)
+            types.SCALING_UP, terms.TRUE, "ScalingUp", _blocked(first, [missing] if missing else facts.scaling_blocked)
         )
-    down = condition("ScalingDown", terms.FALSE, "NotScalingDown")
+    down = condition(types.SCALING_DOWN, terms.FALSE, "NotScalingDown")
     if existing > desired:
         lines = [_blocked(f"Scaling down from {existing} to {desired} replicas", facts.scaling_blocked)]
         stale = [
@@ -349,7 +343,7 @@ def _scaling(view: View, facts: Facts) -> list[Object]:
         ]
         if stale:
             lines.append(f"* Machine{'s' if len(stale) > 1 else ''} {', '.join(stale)} in deletion since more than 15m")
-        down = condition("ScalingDown", terms.TRUE, "ScalingDown", "\n".join(lines))
+        down = condition(types.SCALING_DOWN, terms.TRUE, "ScalingDown", "\n".join(lines))
     return [up, down]
 
 
@@ -372,27 +366,27 @@ def _remediating(view: View, facts: Facts) -> Object:
     marked = [
         each.name
         for each in view.machines
-        if condition_of(each.machine, OWNER_REMEDIATED).get("status") == terms.FALSE
+        if condition_of(each.machine, types.OWNER_REMEDIATED).get("status") == terms.FALSE
         and each.name not in facts.healthy_again
     ]
     if marked:
         text = f"* Machine{'s' if len(marked) > 1 else ''} {', '.join(marked)}: to be remediated"
-        return condition("Remediating", terms.TRUE, "Remediating", text)
+        return condition(types.REMEDIATING, terms.TRUE, "Remediating", text)
     sick = [
         each.name
         for each in view.machines
-        if condition_of(each.machine, HEALTH_CHECK_SUCCEEDED).get("status") == terms.FALSE
+        if condition_of(each.machine, types.HEALTH_CHECK_SUCCEEDED).get("status") == terms.FALSE
     ]
     text = (
         f"Machine{'s' if len(sick) > 1 else ''} {', '.join(sick)} not healthy (not to be remediated by KubeadmControlPlane)"
         if sick
         else ""
     )
-    return condition("Remediating", terms.FALSE, "NotRemediating", text)
+    return condition(types.REMEDIATING, terms.FALSE, "NotRemediating", text)
 
 
 def _deleting(view: View, facts: Facts) -> Object:
     if not view.deleting:
-        return condition("Deleting", terms.FALSE, "NotDeleting")
+        return condition(types.DELETING, terms.FALSE, "NotDeleting")
     reason, text = facts.deletion
-    return condition("Deleting", terms.TRUE, reason or "WaitingForMachineDeletion", text)
+    return condition(types.DELETING, terms.TRUE, reason or "WaitingForMachineDeletion", text)

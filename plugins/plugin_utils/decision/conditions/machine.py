@@ -15,8 +15,8 @@ from typing import Any, Optional
 
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import clip
+from ...objects import conditions as types
 from ...objects import kinds
-from ...objects.conditions import COMPONENT_CONDITIONS, ETCD_CONDITIONS, ETCD_MEMBER_HEALTHY, HEALTH_CHECK_SUCCEEDED
 from .. import terms
 from ..checks.api_connection import connection_down
 from ..rollout.uptodate import Outdated
@@ -62,7 +62,7 @@ def health_conditions(view: View) -> tuple[str, ...]:
 
     etcd's only where it is managed.
     """
-    return COMPONENT_CONDITIONS + (ETCD_CONDITIONS if view.managed_etcd else ())
+    return types.COMPONENT_CONDITIONS + (types.ETCD_CONDITIONS if view.managed_etcd else ())
 
 
 def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outdated]) -> list[Object]:
@@ -78,7 +78,7 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
     found += _machine_api(view, machine)
     found += [_deleting(machine), paused_condition(view)]
     gates = [
-        "InfrastructureReady",
+        types.INFRASTRUCTURE_READY,
         "BootstrapConfigReady",
         "NodeHealthy",
         "NodeKubeadmLabelsAndTaintsSet",
@@ -92,11 +92,13 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
 
 def _health_check(machine: MachineView) -> list[Object]:
     """Return a MachineHealthCheck's condition, which counts for Ready where there is one."""
-    stored = condition_of(machine.machine, HEALTH_CHECK_SUCCEEDED)
+    stored = condition_of(machine.machine, types.HEALTH_CHECK_SUCCEEDED)
     if not stored:
         return []
     return [
-        condition(HEALTH_CHECK_SUCCEEDED, stored["status"], clip(stored.get("reason")), clip(stored.get("message")))
+        condition(
+            types.HEALTH_CHECK_SUCCEEDED, stored["status"], clip(stored.get("reason")), clip(stored.get("message"))
+        )
     ]
 
 
@@ -106,7 +108,7 @@ def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[O
     Unknown where they have not set it yet. Source: the control plane contract, "ControlPlane: machines".
     """
     # A summary can't wait for itself.
-    known = {"Ready", "Available", HEALTH_CHECK_SUCCEEDED, *(each["type"] for each in computed)}
+    known = {types.READY, types.AVAILABLE, types.HEALTH_CHECK_SUCCEEDED, *(each["type"] for each in computed)}
     found = []
     for gate in machine.machine["spec"].get("readinessGates") or ():
         kind = str(gate.get("conditionType", ""))
@@ -203,7 +205,7 @@ def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
 
 
 def _member(view: View, machine: MachineView) -> Object:
-    kind = ETCD_MEMBER_HEALTHY
+    kind = types.ETCD_MEMBER_HEALTHY
     if machine.deleting:
         return condition(kind, terms.FALSE, "Deleting", "Machine is deleting")
     if not view.etcd_known:
@@ -259,25 +261,26 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
 
 
 def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
+    kind = types.UP_TO_DATE
     if outdated:
-        return condition("UpToDate", terms.FALSE, "NotUpToDate", "\n".join(f"* {each.message}" for each in outdated))
+        return condition(kind, terms.FALSE, "NotUpToDate", "\n".join(f"* {each.message}" for each in outdated))
     kubelet = (machine.node or {}).get("kubeletVersion")
     if kubelet and machine.version and kubelet != machine.version:
         return condition(
-            "UpToDate", terms.FALSE, "Updating", f"Node runs kubelet {clip(kubelet, 40)}, {machine.version} wanted"
+            kind, terms.FALSE, "Updating", f"Node runs kubelet {clip(kubelet, 40)}, {machine.version} wanted"
         )
-    return condition("UpToDate", terms.TRUE, "UpToDate")
+    return condition(kind, terms.TRUE, "UpToDate")
 
 
 def _machine_api(view: View, machine: MachineView) -> list[Object]:
     gone = machine.infrastructure_gone
     if gone:
-        infrastructure = condition("InfrastructureReady", terms.FALSE, "NotReady", f"The provider says: {gone}")
+        infrastructure = condition(types.INFRASTRUCTURE_READY, terms.FALSE, "NotReady", f"The provider says: {gone}")
     elif machine.provisioned:
-        infrastructure = condition("InfrastructureReady", terms.TRUE, "Ready")
+        infrastructure = condition(types.INFRASTRUCTURE_READY, terms.TRUE, "Ready")
     else:
         infrastructure = condition(
-            "InfrastructureReady", terms.FALSE, "NotReady", "Waiting for the machine's infrastructure"
+            types.INFRASTRUCTURE_READY, terms.FALSE, "NotReady", "Waiting for the machine's infrastructure"
         )
     if machine.bootstrap == terms.SUCCEEDED:
         bootstrap = condition("BootstrapConfigReady", terms.TRUE, "Ready")
@@ -293,19 +296,19 @@ def _machine_api(view: View, machine: MachineView) -> list[Object]:
 def _deleting(machine: MachineView) -> Object:
     """Return the condition Deleting, with the stored phase of the deletion."""
     if not machine.deleting:
-        return condition("Deleting", terms.FALSE, "NotDeleting")
-    stored = condition_of(machine.machine, "Deleting")
+        return condition(types.DELETING, terms.FALSE, "NotDeleting")
+    stored = condition_of(machine.machine, types.DELETING)
     if stored.get("status") == terms.TRUE and stored.get("reason"):
-        return condition("Deleting", terms.TRUE, clip(stored["reason"]), clip(stored.get("message"), 1024))
-    return condition("Deleting", terms.TRUE, "Deleting", "Machine metadata.deletionTimestamp is set")
+        return condition(types.DELETING, terms.TRUE, clip(stored["reason"]), clip(stored.get("message"), 1024))
+    return condition(types.DELETING, terms.TRUE, "Deleting", "Machine metadata.deletionTimestamp is set")
 
 
 def paused_condition(view: View) -> Object:
     """Return the condition Paused, for every object of the cluster."""
     found = view.paused
     if found:
-        return condition("Paused", terms.TRUE, "Paused", ", ".join(found))
-    return condition("Paused", terms.FALSE, "NotPaused")
+        return condition(types.PAUSED, terms.TRUE, "Paused", ", ".join(found))
+    return condition(types.PAUSED, terms.FALSE, "NotPaused")
 
 
 def _node(view: View, machine: MachineView, kind: str) -> Object:
@@ -358,15 +361,15 @@ def _without_node(machine: MachineView, kind: str) -> Object:
 
 def _ready(machine: MachineView, conditions: list[Object], gates: Sequence[str]) -> Object:
     if machine.deleting:
-        return condition("Ready", terms.FALSE, "NotReady", "Machine is deleting")
+        return condition(types.READY, terms.FALSE, "NotReady", "Machine is deleting")
     by_kind = {each["type"]: each for each in conditions}
     failing = [by_kind[gate] for gate in gates if gate in by_kind and by_kind[gate]["status"] != terms.TRUE]
     if not failing:
-        return condition("Ready", terms.TRUE, "Ready")
+        return condition(types.READY, terms.TRUE, "Ready")
     text = "\n".join(f"* {each['type']}: {each['message'] or each['reason']}" for each in failing)
     if any(each["status"] == terms.FALSE for each in failing):
-        return condition("Ready", terms.FALSE, "NotReady", text)
-    return condition("Ready", terms.UNKNOWN, "ReadyUnknown", text)
+        return condition(types.READY, terms.FALSE, "NotReady", text)
+    return condition(types.READY, terms.UNKNOWN, "ReadyUnknown", text)
 
 
 def min_ready_seconds(view: View) -> Optional[int]:
@@ -383,12 +386,12 @@ def min_ready_seconds(view: View) -> Optional[int]:
 
 def _available(view: View, machine: MachineView, ready: Object) -> Object:
     if ready["status"] != terms.TRUE:
-        return condition("Available", terms.FALSE, "NotReady", "")
+        return condition(types.AVAILABLE, terms.FALSE, "NotReady", "")
     wanted = min_ready_seconds(view)
-    held = view.held(machine.machine, "Ready", terms.TRUE)
+    held = view.held(machine.machine, types.READY, terms.TRUE)
     if wanted is None:
         text = f"The annotation {kinds.ANNOTATION_MIN_READY_SECONDS} of the control plane is no number of seconds"
-        return condition("Available", terms.UNKNOWN, "InternalError", text)
+        return condition(types.AVAILABLE, terms.UNKNOWN, "InternalError", text)
     if wanted and (held is None or held < wanted):
-        return condition("Available", terms.FALSE, "WaitingForMinReadySeconds", f"Not Ready for {wanted} s yet")
-    return condition("Available", terms.TRUE, "Available")
+        return condition(types.AVAILABLE, terms.FALSE, "WaitingForMinReadySeconds", f"Not Ready for {wanted} s yet")
+    return condition(types.AVAILABLE, terms.TRUE, "Available")

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....module_utils.common.values import clip, condition_in, format_time
-from ...objects.conditions import HEALTH_MARKS
+from ...objects.conditions import HEALTH_MARKS, INFRASTRUCTURE_READY, INITIALIZED, SCALING_DOWN, SCALING_UP
 from .. import terms
 
 Object = dict[str, Any]
@@ -25,7 +25,7 @@ ERROR, WARNING, INFO = "Error", "Warning", "Info"
 READY = "Ready"
 # Old type -> today's, the reasons where it is False and where it is Unknown, and the severity where it is False.
 _CONTROL_PLANE: Mapping[str, tuple[str, str, str, str]] = {
-    "Available": ("Initialized", "WaitingForKubeadmInit", "WaitingForKubeadmInit", INFO),
+    "Available": (INITIALIZED, "WaitingForKubeadmInit", "WaitingForKubeadmInit", INFO),
     "CertificatesAvailable": ("CertificatesAvailable", "CertificatesGenerationFailed", "CertificatesUnknown", WARNING),
     "ControlPlaneComponentsHealthy": (
         "ControlPlaneComponentsHealthy",
@@ -38,7 +38,7 @@ _CONTROL_PLANE: Mapping[str, tuple[str, str, str, str]] = {
     "MachinesSpecUpToDate": ("MachinesUpToDate", "RollingUpdateInProgress", "MachinesUnknown", WARNING),
 }
 _MACHINE: Mapping[str, tuple[str, str, str, str]] = {
-    "InfrastructureReady": ("InfrastructureReady", "WaitingForInfrastructure", "InfrastructureUnknown", INFO),
+    INFRASTRUCTURE_READY: (INFRASTRUCTURE_READY, "WaitingForInfrastructure", "InfrastructureUnknown", INFO),
     "BootstrapReady": ("BootstrapConfigReady", "WaitingForDataSecret", "BootstrapUnknown", INFO),
     "NodeHealthy": ("NodeHealthy", "NodeConditionsFailed", "NodeConditionsUnknown", WARNING),
     "APIServerPodHealthy": ("APIServerPodHealthy", "PodFailed", "PodInspectionFailed", ERROR),
@@ -61,7 +61,7 @@ _EXACTLY: Mapping[str, tuple[str, str]] = {
     "RemediationFailed": ("RemediationFailed", ERROR),
 }
 _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
-    "InfrastructureReady": ("InfrastructureReady", "WaitingForInfrastructure", "InfrastructureUnknown", INFO),
+    INFRASTRUCTURE_READY: (INFRASTRUCTURE_READY, "WaitingForInfrastructure", "InfrastructureUnknown", INFO),
     "ControlPlaneInitialized": (
         "ControlPlaneInitialized",
         "WaitingForControlPlaneProviderInitialized",
@@ -70,7 +70,7 @@ _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
     ),
 }
 # The conditions that a Machine's summary is made of; the others count for its control plane only.
-_MACHINE_SUMMARY = ("InfrastructureReady", "BootstrapReady", "NodeHealthy", *HEALTH_MARKS)
+_MACHINE_SUMMARY = (INFRASTRUCTURE_READY, "BootstrapReady", "NodeHealthy", *HEALTH_MARKS)
 
 
 def control_plane(stored: Object, current: Sequence[Object], now: int) -> list[Object]:
@@ -135,7 +135,7 @@ def _condition(kind: str, status: str, failed: str, unknown: str, severity: str,
 
 
 def _resized(current: Sequence[Object]) -> Object:
-    for kind in ("ScalingUp", "ScalingDown"):
+    for kind in (SCALING_UP, SCALING_DOWN):
         found = condition_in(current, kind)
         if found.get("status") == terms.TRUE:
             return _condition("Resized", terms.FALSE, kind, kind, WARNING, found["message"])

@@ -16,7 +16,7 @@ from typing import Any
 from ....module_utils.common.kubernetes_versions import parse
 from ....module_utils.common.values import format_time
 from ...objects import kinds
-from ...objects.conditions import API_SERVER_POD_HEALTHY
+from ...objects.conditions import API_SERVER_POD_HEALTHY, AVAILABLE, READY, UP_TO_DATE
 from .. import terms
 from ..checks.api_connection import LAST_PROBE_SUCCESS, last_probe_success
 from ..remediation.retry import last_remediation
@@ -35,9 +35,9 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     It has the v1beta2 fields and the v1beta1 contract's beside them.
     """
     replicas = len(view.machines)
-    ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Ready"))
-    available = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Available"))
-    current = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "UpToDate"))
+    ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], READY))
+    available = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], AVAILABLE))
+    current = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], UP_TO_DATE))
     nodes_ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "NodeReady"))
     serving = any(is_true(facts.machines[machine.name], API_SERVER_POD_HEALTHY) for machine in view.machines)
     is_initialized = initialized(view)

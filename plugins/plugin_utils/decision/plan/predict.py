@@ -15,6 +15,7 @@ from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import format_time, parse_time
 from ...kubeadm.etcd_releases import brought_by
 from ...objects import kinds
+from ...objects.conditions import READY
 from ...objects.convert import failure_domains
 from .. import terms
 from ..creation import cluster_info, existing_hosts
@@ -145,8 +146,8 @@ def _bootstrapped(snapshot: Object, decision: Object) -> Object:
     status["bootstrap"] = {"state": terms.SUCCEEDED, "message": "", "startedAt": snapshot["now"]}
     status["initialization"] = {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True}
     # The run waits until it is; a plan that goes on has waited.
-    ready = {"type": "Ready", "status": terms.TRUE, "reason": "Ready", "message": "", "lastTransitionTime": LONG_AGO}
-    status["conditions"] = [each for each in status.get("conditions") or [] if each["type"] != "Ready"] + [ready]
+    ready = {"type": READY, "status": terms.TRUE, "reason": "Ready", "message": "", "lastTransitionTime": LONG_AGO}
+    status["conditions"] = [each for each in status.get("conditions") or [] if each["type"] != READY] + [ready]
     machine["status"] = status
     entry["machine"] = machine
     infrastructure = dict(entry.get("infrastructureMachine") or _infrastructure_machine(snapshot, name))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...objects import kinds
+from ...objects.conditions import DELETING
 from .. import terms
 from ..creation import existing_hosts
 from ..removal.hooks import hooks
@@ -55,7 +56,7 @@ def _held(snapshot: Object, held: Object) -> Object:
     deleting = {"deletionTimestamp": held["machine"]["metadata"].get("deletionTimestamp") or snapshot["now"]}
     machine = {**held["machine"], "metadata": {**held["machine"]["metadata"], **deleting}}
     if not hooks(machine, kinds.HOOK_PRE_DRAIN):
-        stage = {"type": "Deleting", "status": terms.TRUE, "reason": terms.WAITING_FOR_PRE_TERMINATE}
+        stage = {"type": DELETING, "status": terms.TRUE, "reason": terms.WAITING_FOR_PRE_TERMINATE}
         status = machine.get("status") or {}
         machine["status"] = {**status, "conditions": [*(status.get("conditions") or []), stage]}
     snapshot["machines"] = [{**entry, "machine": machine} if entry is held else entry for entry in snapshot["machines"]]

@@ -19,6 +19,7 @@ from typing import Any, Optional
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, host_of
 from ...documents.names import typed_name
+from ...objects.conditions import REMOTE_CONNECTION_PROBE
 from .. import terms
 from ..checks.preflight import FAIL, PASS, check
 from ..creation.bootstrap import under_way
@@ -178,7 +179,7 @@ def _consented(view: View, found: LostVoter) -> bool:
 
 
 def _lasted(view: View, seconds: int) -> bool:
-    held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (terms.FALSE, terms.UNKNOWN)]
+    held = [view.held(view.cluster, REMOTE_CONNECTION_PROBE, status) for status in (terms.FALSE, terms.UNKNOWN)]
     return max((each for each in held if each is not None), default=0) >= seconds
 
 

@@ -20,7 +20,7 @@ from ....module_utils.common import settings
 from ....module_utils.common.values import clip, condition_in, format_time, parse_time
 from ...documents.scalars import format_duration
 from ...objects import kinds, machine_health_check
-from ...objects.conditions import HEALTH_CHECK_SUCCEEDED
+from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, INFRASTRUCTURE_READY
 from ...objects.validate import object_selector
 from .. import terms
 from ..conditions.control_plane import initialized
@@ -187,8 +187,8 @@ def _startup(checks: Object, view: View, machine: MachineView) -> Iterator[Findi
         yield Finding(machine.name, UNKNOWN, "WaitingForNode", "it has no Node yet, and there is no limit to that")
         return
     stored = (
-        (machine.machine, "InfrastructureReady"),
-        (view.cluster, "InfrastructureReady"),
+        (machine.machine, INFRASTRUCTURE_READY),
+        (view.cluster, INFRASTRUCTURE_READY),
         (view.cluster, "ControlPlaneInitialized"),
     )
     since = [machine.created]

@@ -13,6 +13,7 @@ from typing import Any, Optional
 
 from ....module_utils.common.values import clip
 from ...objects import advice, kinds
+from ...objects.conditions import DELETING
 from .. import terms
 from ..outcome import Outcome, block
 from ..snapshot.typed_snapshot import MachineView, annotations_of, condition_of
@@ -35,7 +36,7 @@ def drained(machine: Object) -> bool:
 
     A run records that in the condition Deleting.
     """
-    return condition_of(machine, "Deleting").get("reason") in terms.DELETION_AFTER_DRAIN
+    return condition_of(machine, DELETING).get("reason") in terms.DELETION_AFTER_DRAIN
 
 
 def held_by_hooks(machine: MachineView) -> Optional[Outcome]:
@@ -45,7 +46,7 @@ def held_by_hooks(machine: MachineView) -> Optional[Outcome]:
     """
     prefix = kinds.HOOK_PRE_TERMINATE if drained(machine.machine) else kinds.HOOK_PRE_DRAIN
     found = hooks(machine.machine, prefix)
-    if not found or condition_of(machine.machine, "Deleting").get("reason") == terms.WAITING_FOR_INFRASTRUCTURE:
+    if not found or condition_of(machine.machine, DELETING).get("reason") == terms.WAITING_FOR_INFRASTRUCTURE:
         return None
     return _waiting(machine, found, WAITING[prefix])
 

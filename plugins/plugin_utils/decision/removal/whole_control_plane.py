@@ -15,6 +15,7 @@ from typing import Optional
 
 from ....module_utils.common.values import clip, shortened
 from ...objects import advice, kinds
+from ...objects.conditions import DELETING
 from .. import ownership, terms
 from ..checks.trouble import unreachable
 from ..creation.adoption import MIXED_MANAGEMENT
@@ -142,7 +143,7 @@ def _workers(view: View) -> Optional[Outcome]:
         outcome = block(WAITING_FOR_WORKERS, text, fix)
         outcome.deletion = (WAITING_FOR_WORKERS, f"* Worker Nodes: {shown}")
         return outcome
-    begun = condition_of(view.control_plane, "Deleting").get("reason") in (WAITING_FOR_MACHINES, COMPLETED)
+    begun = condition_of(view.control_plane, DELETING).get("reason") in (WAITING_FOR_MACHINES, COMPLETED)
     started = view.latched or any(machine.joined or machine.bootstrap == terms.RUNNING for machine in view.machines)
     if begun or not started:
         # Either workers were checked before the first machine was deleted, or no API existed that they could join.

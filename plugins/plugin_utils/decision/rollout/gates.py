@@ -16,6 +16,7 @@ from typing import Any, Optional
 
 from ....module_utils.common.values import clip
 from ...objects import advice, kinds
+from ...objects.conditions import READY
 from .. import terms
 from ..checks.trouble import MIN_READY_SECONDS, READINESS_GATES, Trouble
 from ..conditions.machine import min_ready_seconds
@@ -66,7 +67,7 @@ def _min_ready(view: View, step: Step, victim: Optional[MachineView]) -> tuple[l
         return [Trouble(MIN_READY_SECONDS, "MinReadySecondsInvalid", text, fix, False)], ""
     early = []
     for machine in view.live:
-        held = view.held(machine.machine, "Ready", terms.TRUE)
+        held = view.held(machine.machine, READY, terms.TRUE)
         if machine is not victim and machine.joined and (held is None or held < wanted):
             early.append(machine.name)
     if not early:

@@ -18,6 +18,7 @@ from ....module_utils.workload_api.compare_and_swap import Read
 from ...calls.machine_connection import Answer, Machine, MachineCaller
 from ...documents.names import is_dns_subdomain
 from ...objects import actions
+from ...objects.conditions import READY
 from ...observe.observation import observe
 from ...records.cluster_objects import ClusterObjects, Object
 from .. import freeze
@@ -124,7 +125,7 @@ class Facts:
             labels=labels,
             kubelet_version=str(info.get("kubeletVersion") or ""),
             api_server_version=versions.get(name, ""),
-            ready=condition_of(item, "Ready").get("status") == "True",
+            ready=condition_of(item, READY).get("status") == "True",
             machine=machine,
             inventory_host=host,
             reachable=bool(machine or host),

@@ -15,6 +15,7 @@ import typing as t
 
 from ....module_utils.common.values import condition_in
 from ....module_utils.workload_api.compare_and_swap import Read
+from ...objects.conditions import READY
 from ...observe.parse import parse
 from ...workload.writes import Objects, Plan
 from .context import QUICK_LOOK, CommandFailure, TaskContext
@@ -125,6 +126,6 @@ def worker_problems(context: TaskContext, kubelet: str, api_server: str) -> list
         return [str(failure)]
     if status is None:
         return _node(None, kubelet)
-    ready = condition_in(status.get("conditions"), "Ready").get("status") or "Unknown"
+    ready = condition_in(status.get("conditions"), READY).get("status") or "Unknown"
     version = str((status.get("nodeInfo") or {}).get("kubeletVersion") or "")
     return _node({"ready": ready, "kubeletVersion": version}, kubelet)

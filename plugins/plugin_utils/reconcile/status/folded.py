@@ -9,6 +9,7 @@ import typing as t
 
 from ....module_utils.common.values import clip, shortened
 from ...decision import terms
+from ...objects.conditions import AVAILABLE, READY
 
 Object = dict[str, t.Any]
 
@@ -17,7 +18,7 @@ SHOWN_MACHINES = 5
 MOST_LINES = 20
 _LONGEST = 600
 # They say again what the others say.
-_SUMMARIES = ("Ready", "Available")
+_SUMMARIES = (READY, AVAILABLE)
 
 
 def folded(machines: t.Sequence[Object]) -> list[str]:

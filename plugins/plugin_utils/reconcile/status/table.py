@@ -19,6 +19,7 @@ from ...objects.conditions import (
     CONTROLLER_MANAGER_POD_HEALTHY,
     ETCD_MEMBER_HEALTHY,
     SCHEDULER_POD_HEALTHY,
+    UP_TO_DATE,
 )
 from ...progress.progress_lines import BAD, GOOD, PLAIN, WAITING, Line
 from .folded import folded
@@ -32,7 +33,7 @@ HEALTH_COLUMNS = (
     ("CTRL", CONTROLLER_MANAGER_POD_HEALTHY),
     ("SCHED", SCHEDULER_POD_HEALTHY),
     ("ETCD", ETCD_MEMBER_HEALTHY),
-    ("UPTODATE", "UpToDate"),
+    ("UPTODATE", UP_TO_DATE),
 )
 KINDS = {UNHEALTHY: BAD, BLOCKED: BAD, OUTDATED: WAITING, HEALTHY: GOOD}
 _NEXT = {terms.BLOCKED: "BLOCKED", terms.WAIT: "waits for", terms.POSTPONED: "postponed"}

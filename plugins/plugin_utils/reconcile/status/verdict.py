@@ -10,6 +10,7 @@ import typing as t
 from ....module_utils.common.values import clip, shortened
 from ...decision import decision_text, terms
 from ...documents.names import typed_name
+from ...objects.conditions import READY, UP_TO_DATE
 from .folded import by_cause
 
 Object = dict[str, t.Any]
@@ -66,7 +67,7 @@ def _unhealthy(data: Object) -> list[str]:
         for each in data["machines"]
         if not each["deleting"] and (each["node"] or each["bootstrap"] == terms.FAILED)
     ]
-    not_ready = [each["name"] for each in joined if _status_of(each, "Ready") != terms.TRUE]
+    not_ready = [each["name"] for each in joined if _status_of(each, READY) != terms.TRUE]
     if not_ready:
         found.append(f"not ready: {shortened(not_ready, SHOWN_NAMES)}")
     elif not joined:
@@ -94,7 +95,7 @@ def _outdated(data: Object) -> list[str]:
     replicas, found = data["replicas"], []
     if replicas["existing"] != replicas["desired"]:
         found.append(f"{replicas['existing']} of {replicas['desired']} machines exist")
-    old = [each["name"] for each in data["machines"] if _status_of(each, "UpToDate") == terms.FALSE]
+    old = [each["name"] for each in data["machines"] if _status_of(each, UP_TO_DATE) == terms.FALSE]
     if old:
         found.append(f"not up to date: {shortened(old, SHOWN_NAMES)}")
     return found
