@@ -64,25 +64,18 @@ def verified(node: Node, certificate: str, roots: str) -> bool:
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
+def names_in(node: Node) -> str:
+    """What the API server's certificate is for."""
+    words = ["openssl", "x509", "-noout", "-subject", "-ext", "subjectAltName,extendedKeyUsage"]
+    where = ["-in", node.at(f"{PKI}/apiserver.crt")]
+    return subprocess.run([*words, *where], capture_output=True, text=True, check=True).stdout
+
+
 def test_every_stage_on_kubeadms_own_files(node: Node) -> None:
     materials = materials_of(node)
     assert node.look(materials).layout_problems(AUTHORITIES) == []
     manifest = node.text("/etc/kubernetes/manifests/kube-controller-manager.yaml")
-    names = subprocess.run(
-        [
-            "openssl",
-            "x509",
-            "-noout",
-            "-subject",
-            "-ext",
-            "subjectAltName,extendedKeyUsage",
-            "-in",
-            node.at(f"{PKI}/apiserver.crt"),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    names = names_in(node)
     for stage in STAGES:
         assert node.look(materials).problems(stage, AUTHORITIES) != []
         assert node.stage(materials, stage)
@@ -98,22 +91,7 @@ def test_every_stage_on_kubeadms_own_files(node: Node) -> None:
             assert verified(node, f"{PKI}/{leaf}.crt", f"{PKI}/{roots}.crt"), (stage, leaf)
     assert node.text("/etc/kubernetes/manifests/kube-controller-manager.yaml") == manifest
     assert sorted(each.name for each in (node.etc / "pki").glob("ca*")) == ["ca.crt", "ca.key"]
-    after = subprocess.run(
-        [
-            "openssl",
-            "x509",
-            "-noout",
-            "-subject",
-            "-ext",
-            "subjectAltName,extendedKeyUsage",
-            "-in",
-            node.at(f"{PKI}/apiserver.crt"),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert after == names
+    assert names_in(node) == names
     assert "apiserver" in node.kubeadm("certs check-expiration")
     node.kubeadm("certs renew all")
     assert reissue.issued_by(node.text(f"{PKI}/apiserver.crt"), materials.pair(CA, NEW).crt)

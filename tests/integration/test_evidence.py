@@ -16,9 +16,7 @@ def test_a_failure_is_shown_with_status_steps_and_output(
     one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The machine of the last step that has one, read from its disk."""
-    workspace = one_machine.copied(tmp_path / "workspace")
-    for name, value in workspace.machines_answer().items():
-        monkeypatch.setenv(name, value)
+    workspace = one_machine.copied(tmp_path / "workspace").answering(monkeypatch)
     [machine] = [each["metadata"]["name"] for each in workspace.objects("Machine")]
     folder = tmp_path / "machines" / machine / STATE / "bootstrap"
     folder.mkdir(parents=True)

@@ -37,10 +37,7 @@ def write(workspace: AcmeWorkspace, kubeadm: dict[str, Any], secret: str = "of {
 @pytest.fixture
 def workspace(one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
     """A cluster of one machine."""
-    copied = one_machine.copied(tmp_path / "workspace")
-    for name, value in copied.machines_answer().items():
-        monkeypatch.setenv(name, value)
-    return copied
+    return one_machine.copied(tmp_path / "workspace").answering(monkeypatch)
 
 
 def test_a_machine_has_the_values_of_its_provider(workspace: AcmeWorkspace) -> None:

@@ -18,10 +18,7 @@ WHY = "kubeadm on this machine is v1.19.0, but v1.20.2 is wanted. Nothing was ch
 @pytest.fixture
 def workspace(one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
     """A cluster of one machine."""
-    copied = one_machine.copied(tmp_path / "workspace")
-    for name, value in copied.machines_answer().items():
-        monkeypatch.setenv(name, value)
-    return copied
+    return one_machine.copied(tmp_path / "workspace").answering(monkeypatch)
 
 
 @pytest.mark.parametrize("change", [{"replicas": 3}, {"replicas": 1, "kubeadm": {"preKubeadmCommands": ["true"]}}])

@@ -48,10 +48,7 @@ def whole(workspace: AcmeWorkspace, count: int) -> list[str]:
 @pytest.fixture
 def one(one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
     """A cluster of one machine."""
-    copied = one_machine.copied(tmp_path / "workspace")
-    for name, value in copied.machines_answer().items():
-        monkeypatch.setenv(name, value)
-    return copied
+    return one_machine.copied(tmp_path / "workspace").answering(monkeypatch)
 
 
 def stopped(workspace: AcmeWorkspace, folder: Path, how: str, only: str, *playbook: str) -> Record:

@@ -11,20 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workspace import Run, Workspace, cluster_documents
+from workspace import STORE_PLAYBOOK, Run, Workspace, cluster_documents
 
-STORE_PLAYBOOK = """\
-- name: Bring the manifests into the store, and nothing else
-  hosts: control_planes
-  gather_facts: false
-  tasks:
-    - name: Store the manifest
-      kubeadm.control_plane.cluster:
-        cluster: "{{ inventory_hostname }}"
-        store:
-          path: "{{ playbook_dir }}/store"
-        manifests:
-          - "{{ playbook_dir }}/clusters/{{ inventory_hostname }}.yaml"
+TELLING = """\
       register: stored
 
     - name: Tell what was done
@@ -40,7 +29,7 @@ class Stored(Workspace):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        (folder / "store.yml").write_text(STORE_PLAYBOOK)
+        (folder / "store.yml").write_text(STORE_PLAYBOOK + TELLING)
         self.documents = cluster_documents(NAME)
         files = [{"path": "/etc/token", "content": SECRET}]
         self.documents[1]["spec"]["kubeadmConfigSpec"]["files"] = files

@@ -19,9 +19,7 @@ RULES = Path(__file__).resolve().parents[2] / "extensions" / "monitoring" / "con
 @pytest.fixture
 def workspace(one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
     """A cluster of one stand-in machine, and a folder for metrics."""
-    copied = one_machine.copied(tmp_path / "workspace")
-    for name, value in copied.machines_answer().items():
-        monkeypatch.setenv(name, value)
+    copied = one_machine.copied(tmp_path / "workspace").answering(monkeypatch)
     (copied.folder / "metrics").mkdir()
     return copied
 

@@ -47,10 +47,7 @@ def kept(data: dict[str, str]) -> Object:
 @pytest.fixture
 def workspace(made: OperatorWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OperatorWorkspace:
     """A copy of that cluster, whose machines answer."""
-    copied = made.copied(tmp_path / "workspace")
-    for name, value in copied.machines_answer().items():
-        monkeypatch.setenv(name, value)
-    return copied
+    return made.copied(tmp_path / "workspace").answering(monkeypatch)
 
 
 def run(workspace: OperatorWorkspace, spec: Object, *arguments: str, name: str = "first") -> t.Any:
@@ -96,9 +93,7 @@ def test_checked_everywhere_then_changed_one_by_one_then_recorded(workspace: Ope
 @pytest.mark.full
 def test_no_rollout_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster that reconcile made: it refuses the old manifest, and has nothing to do with the new one."""
-    workspace = OperatorWorkspace(tmp_path / "workspace")
-    for name, value in workspace.machines_answer().items():
-        monkeypatch.setenv(name, value)
+    workspace = OperatorWorkspace(tmp_path / "workspace").answering(monkeypatch)
     workspace.manifest(NAME, replicas=1)
     workspace.playbook("reconcile").succeeded()
     nodes = workspace.control_planes

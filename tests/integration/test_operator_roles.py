@@ -103,9 +103,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> RoleWorkspace:
 @pytest.fixture
 def workspace(made: RoleWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RoleWorkspace:
     """A copy of that cluster, whose machines answer."""
-    copied = made.copied(tmp_path / "workspace")
-    for name, value in copied.machines_answer().items():
-        monkeypatch.setenv(name, value)
+    copied = made.copied(tmp_path / "workspace").answering(monkeypatch)
     collections = os.pathsep.join((os.environ["ANSIBLE_COLLECTIONS_PATH"], str(copied.folder / "collections")))
     monkeypatch.setenv("ANSIBLE_COLLECTIONS_PATH", collections)
     monkeypatch.setenv("ANSIBLE_LOCAL_TEMP", str(copied.folder / "temporary"))

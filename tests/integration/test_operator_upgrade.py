@@ -35,10 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> OperatorWorkspace:
 @pytest.fixture
 def workspace(made: OperatorWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OperatorWorkspace:
     """A copy of that cluster, whose machines answer."""
-    copied = made.copied(tmp_path / "workspace")
-    for name, value in copied.machines_answer().items():
-        monkeypatch.setenv(name, value)
-    return copied
+    return made.copied(tmp_path / "workspace").answering(monkeypatch)
 
 
 def away_while_it_stopped(workspace: OperatorWorkspace, stopped: list[str]) -> None:

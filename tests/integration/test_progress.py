@@ -35,9 +35,7 @@ def test_a_cluster_that_grows_rests_and_fails(
     one_machine: AcmeWorkspace, tmp_path: Path, progress: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line a step; one where nothing is done; a failure once, without JSON."""
-    workspace = one_machine.copied(tmp_path / "workspace")
-    for name, value in workspace.machines_answer().items():
-        monkeypatch.setenv(name, value)
+    workspace = one_machine.copied(tmp_path / "workspace").answering(monkeypatch)
     assert [
         line.startswith("prod: nothing to do: ") for line in lines(workspace.playbook("reconcile").succeeded())
     ] == [True]

@@ -10,21 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workspace import Workspace, cluster_documents
+from workspace import STORE_PLAYBOOK, Workspace, cluster_documents
 
-STORE_PLAYBOOK = """\
-- name: Bring the manifests into the store, and nothing else
-  hosts: control_planes
-  gather_facts: false
-  tasks:
-    - name: Store the manifest
-      kubeadm.control_plane.cluster:
-        cluster: "{{ inventory_hostname }}"
-        store:
-          path: "{{ playbook_dir }}/store"
-        manifests:
-          - "{{ playbook_dir }}/clusters/{{ inventory_hostname }}.yaml"
-"""
 NAME = "prod"
 
 

@@ -32,8 +32,7 @@ def test_it_is_replaced_with_the_consent_that_is_named(
     one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = one_machine.copied(tmp_path / "workspace")
-    for key, value in workspace.machines_answer().items():
-        monkeypatch.setenv(key, value)
+    workspace.answering(monkeypatch)
     first = {each["metadata"]["name"] for each in workspace.objects("Machine")}
     workspace.manifest(NAME, replicas=3)
     killed_when_kubeadm_was_started(workspace, tmp_path, monkeypatch)

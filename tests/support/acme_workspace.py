@@ -42,10 +42,7 @@ class AcmeWorkspace(Workspace):
     @classmethod
     def with_machines(cls, folder: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
         """A user's folder with machines that answer."""
-        made = cls(folder)
-        for name, value in made.machines_answer().items():
-            monkeypatch.setenv(name, value)
-        return made
+        return cls(folder).answering(monkeypatch)
 
     def machines_answer(self) -> dict[str, str]:
         """The environment in which machines answer, by a stand-in for ssh."""
@@ -57,8 +54,14 @@ class AcmeWorkspace(Workspace):
         program.chmod(0o755)
         return {"ANSIBLE_SSH_EXECUTABLE": str(program)}
 
+    def answering(self, monkeypatch: pytest.MonkeyPatch) -> Self:
+        """This one, whose machines answer in this test."""
+        for name, value in self.machines_answer().items():
+            monkeypatch.setenv(name, value)
+        return self
+
     def copied(self, folder: Path) -> Self:
-        """The same at another place; whose machines answer is said anew (machines_answer)."""
+        """The same at another place; whose machines answer is said anew (answering)."""
         shutil.copytree(self.folder, folder)
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)

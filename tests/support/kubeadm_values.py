@@ -35,6 +35,18 @@ HUB_KEY = {
         "UpgradeConfiguration",
     )
 }
+# As kubeadm v1.20 keeps it, of two machines.
+CLUSTER_STATUS = """\
+apiEndpoints:
+  cp-1:
+    advertiseAddress: 10.0.0.1
+    bindPort: 6443
+  cp-2:
+    advertiseAddress: 10.0.0.2
+    bindPort: 6443
+apiVersion: kubeadm.k8s.io/v1beta2
+kind: ClusterStatus
+"""
 # Fields that the hub has no place of their own for.
 MOVED = ("apiServer.timeoutForControlPlane", "discovery.timeout", "dns.type", "useHyperKubeImage")
 SAMPLES: dict[str, t.Any] = {

@@ -50,9 +50,7 @@ class ManagementWorkspace(AcmeWorkspace):
     ) -> ManagementWorkspace:
         """A user's folder with machines that answer, and nothing in the store."""
         define(server)
-        made = cls(folder, kubeconfig or server.kubeconfig)
-        for name, value in made.machines_answer().items():
-            monkeypatch.setenv(name, value)
+        made = cls(folder, kubeconfig or server.kubeconfig).answering(monkeypatch)
         # No machine is taken away in these tests, so that nobody is waited for in vain, and an API server beside them takes its time.
         path = made.folder / "variables.yml"
         variables = {**yaml.safe_load(path.read_text()), "control_plane_bootstrap_timeout": 60}

@@ -150,3 +150,6 @@ class Walk:
 
 
 __all__ = ["TASK", "Walk", "action", "begun", "document", "executions", "facts", "group", "hub", "node"]
+
+
+Make = t.Callable[..., Walk]

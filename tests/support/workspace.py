@@ -29,6 +29,19 @@ manifests:
 store:
   path: store
 """
+STORE_PLAYBOOK = """\
+- name: Bring the manifests into the store, and nothing else
+  hosts: control_planes
+  gather_facts: false
+  tasks:
+    - name: Store the manifest
+      kubeadm.control_plane.cluster:
+        cluster: "{{ inventory_hostname }}"
+        store:
+          path: "{{ playbook_dir }}/store"
+        manifests:
+          - "{{ playbook_dir }}/clusters/{{ inventory_hostname }}.yaml"
+"""
 STATUS_PLAYBOOK = """\
 - name: Keep the status as data
   hosts: control_planes

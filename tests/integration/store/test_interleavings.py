@@ -109,9 +109,7 @@ def taking(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     """A cluster of one machine, in each store."""
     if request.param == "file":
         one: AcmeWorkspace = request.getfixturevalue("one_machine")
-        workspace = one.copied(tmp_path / "workspace")
-        for name, value in workspace.machines_answer().items():
-            monkeypatch.setenv(name, value)
+        workspace = one.copied(tmp_path / "workspace").answering(monkeypatch)
         return TakingFiles(workspace)
     server: ApiServer = request.getfixturevalue("server")
     made = ManagementWorkspace.over(server, tmp_path / "workspace", monkeypatch)
@@ -168,9 +166,7 @@ def test_nobody_takes_a_file_store_from_a_run_that_is_stopped_while_it_writes(
     one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     """Not even its lock: whoever wants it is told who is busy there; and the run goes on where it was."""
-    workspace = one_machine.copied(tmp_path / "workspace")
-    for name, value in workspace.machines_answer().items():
-        monkeypatch.setenv(name, value)
+    workspace = one_machine.copied(tmp_path / "workspace").answering(monkeypatch)
     taking = TakingFiles(workspace)
     first = [each["metadata"]["name"] for each in workspace.objects("Machine")]
     workspace.manifest(NAME, replicas=1, kubeadm=ANOTHER_SPEC)
@@ -216,9 +212,7 @@ def test_two_stores_with_one_cluster_never_act_on_the_same_observation(
 
     Also on a machine that nobody has called yet: it asks the cluster.
     """
-    workspace = one_machine.copied(tmp_path / "workspace")
-    for name, value in workspace.machines_answer().items():
-        monkeypatch.setenv(name, value)
+    workspace = one_machine.copied(tmp_path / "workspace").answering(monkeypatch)
     workspace.manifest(NAME, replicas=1, kubeadm=ANOTHER_SPEC)
     shutil.copytree(workspace.store, workspace.folder / "copy")
     text = (workspace.folder / "inventory.clusters.yml").read_text()

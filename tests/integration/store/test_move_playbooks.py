@@ -32,8 +32,7 @@ def operator(empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.Monkey
     """A cluster of three nodes, for Actions."""
     made = OperatorWorkspace(tmp_path / "workspace")
     made.create()
-    for name, value in made.machines_answer().items():
-        monkeypatch.setenv(name, value)
+    made.answering(monkeypatch)
     return Moving(made, empty_server.kubeconfig)
 
 

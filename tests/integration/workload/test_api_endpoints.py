@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from kubeadm_values import CLUSTER_STATUS
 from stored_cluster import stored_cluster
 from tasks import Playbook, Task
 
@@ -22,17 +23,6 @@ INFO = f"{PUBLIC}/cluster-info"
 CONFIG = f"{SYSTEM}/configmaps/kubeadm-config"
 AUTHORITY = "Y2VydGlmaWNhdGU="
 CONFIGURATION = "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nkubernetesVersion: v1.20.2\n"
-STATUS = """\
-apiEndpoints:
-  cp-1:
-    advertiseAddress: 10.0.0.1
-    bindPort: 6443
-  cp-2:
-    advertiseAddress: 10.0.0.2
-    bindPort: 6443
-apiVersion: kubeadm.k8s.io/v1beta2
-kind: ClusterStatus
-"""
 ENDPOINT = {"host": "api.example.org", "port": 8443}
 GONE = {"removed_nodes": ["cp-2"], "endpoint": ENDPOINT}
 
@@ -64,7 +54,7 @@ def endpoints(workload: Workload) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _objects(workload: Workload) -> None:
-    workload.config_map("kubeadm-config", {"ClusterConfiguration": CONFIGURATION, "ClusterStatus": STATUS})
+    workload.config_map("kubeadm-config", {"ClusterConfiguration": CONFIGURATION, "ClusterStatus": CLUSTER_STATUS})
     put_info(workload, kubeconfig("https://10.0.0.2:6443"))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from interloper import CUT, CUT_AFTERWARDS, FORWARD, REFUSE, Interloper
+from kubeadm_values import CLUSTER_STATUS
 from tasks import Playbook, Task
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import compare_and_swap
@@ -40,24 +41,13 @@ networking: {}
 ourOwn: kept
 scheduler: {}
 """
-STATUS = """\
-apiEndpoints:
-  cp-1:
-    advertiseAddress: 10.0.0.1
-    bindPort: 6443
-  cp-2:
-    advertiseAddress: 10.0.0.2
-    bindPort: 6443
-apiVersion: kubeadm.k8s.io/v1beta2
-kind: ClusterStatus
-"""
 SCHEDULER = {"scheduler": {"extraArgs": [{"name": "v", "value": "4"}]}}
 
 
 @pytest.fixture(autouse=True)
 def _config(workload: Workload) -> None:
     workload.config_map(
-        "kubeadm-config", {"ClusterConfiguration": CONFIGURATION, "ClusterStatus": STATUS, "theirs": "x"}
+        "kubeadm-config", {"ClusterConfiguration": CONFIGURATION, "ClusterStatus": CLUSTER_STATUS, "theirs": "x"}
     )
     workload.config_map("neighbour", {})
 
@@ -78,7 +68,7 @@ def test_an_upgrade_in_check_mode_then_for_real_then_again(workload: Workload, p
     assert any("IPv6DualStack is removed" in words for words in done["warnings"])
     assert not again["changed"] and again["api_version"] == "kubeadm.k8s.io/v1beta3"
     data = workload.data("kubeadm-config")
-    assert data["theirs"] == "x" and data["ClusterStatus"] == STATUS
+    assert data["theirs"] == "x" and data["ClusterStatus"] == CLUSTER_STATUS
     assert yaml.safe_load(data["ClusterConfiguration"]) == {
         **yaml.safe_load(CONFIGURATION),
         "apiVersion": "kubeadm.k8s.io/v1beta3",

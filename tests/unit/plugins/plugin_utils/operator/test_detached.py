@@ -6,30 +6,15 @@
 from __future__ import annotations
 
 import typing as t
-from pathlib import Path
 
 import pytest
-from operator_cases import Walk, action, begun, document, executions, group
+from operator_cases import Make, action, document, group
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, flow
 
 Object = dict[str, t.Any]
-
-
-@pytest.fixture
-def walk(tmp_path: Path) -> t.Callable[..., Walk]:
-    """Begin an Action."""
-    where = executions(tmp_path)
-
-    def make(data: Object, fails: t.Optional[dict[str, int]] = None, cluster: t.Any = None) -> Walk:
-        return Walk(where, begun(where, data, cluster), fails)
-
-    return make
-
-
-Make = t.Callable[..., Walk]
 
 
 def test_a_detached_group_and_a_detached_task_run_by_themselves(walk: Make) -> None:

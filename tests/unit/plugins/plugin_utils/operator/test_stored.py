@@ -12,7 +12,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from operator_cases import Walk, action, begun, executions, facts, group, hub, node
+from operator_cases import Make, action, executions, facts, group, hub, node
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, flow, freeze
@@ -21,20 +21,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tas
 
 Object = dict[str, t.Any]
 NOW = (*(NodeNow(each, True) for each in ("cp-a", "cp-b", "cp-c")), NodeNow("w-1", False), NodeNow("w-2", False))
-
-
-@pytest.fixture
-def walk(tmp_path: Path) -> t.Callable[..., Walk]:
-    """Begin an Action."""
-    where = executions(tmp_path)
-
-    def make(data: Object, fails: t.Optional[dict[str, int]] = None, cluster: t.Any = None) -> Walk:
-        return Walk(where, begun(where, data, cluster), fails)
-
-    return make
-
-
-Make = t.Callable[..., Walk]
 
 
 def test_one_group_after_another_and_node_by_node(walk: Make) -> None:

@@ -9,6 +9,7 @@ import typing as t
 
 import pytest
 import yaml
+from kubeadm_values import CLUSTER_STATUS
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload.kubeadm_config_map import (
@@ -50,17 +51,6 @@ networking:
 ourOwn:
 - anything
 scheduler: {}
-"""
-STATUS = """\
-apiEndpoints:
-  cp-1:
-    advertiseAddress: 10.0.0.1
-    bindPort: 6443
-  cp-2:
-    advertiseAddress: 10.0.0.2
-    bindPort: 6443
-apiVersion: kubeadm.k8s.io/v1beta2
-kind: ClusterStatus
 """
 V1BETA4 = """\
 apiServer:
@@ -114,7 +104,7 @@ def edited(text: str, **changes: t.Any) -> dict[str, t.Any]:
 
 @pytest.mark.parametrize("text", [V1BETA2, V1BETA4])
 def test_nothing_wanted_is_nothing_written(text: str) -> None:
-    assert planned(text, Wanted(), STATUS).writes == ()
+    assert planned(text, Wanted(), CLUSTER_STATUS).writes == ()
 
 
 @pytest.mark.parametrize("api", ["v1beta1", "v1beta2", "v1beta3"])
@@ -181,7 +171,7 @@ def test_the_same_in_other_words_is_no_change() -> None:
         feature_gates={"PublicKeysECDSA": True, "IPv6DualStack": True},
         image_repository="k8s.gcr.io",
     )
-    assert planned(V1BETA2, wanted, STATUS).writes == ()
+    assert planned(V1BETA2, wanted, CLUSTER_STATUS).writes == ()
     arguments = {
         "extraArgs": [{"name": "api-audiences", "value": value} for value in "ab"] + [{"name": "v", "value": "2"}]
     }
@@ -194,7 +184,7 @@ def test_the_same_in_other_words_is_no_change() -> None:
 
 
 def test_an_upgrade_writes_the_targets_version() -> None:
-    done = planned(V1BETA2, Wanted(kubernetes_version="v1.22.17"), STATUS)
+    done = planned(V1BETA2, Wanted(kubernetes_version="v1.22.17"), CLUSTER_STATUS)
     expected = edited(
         V1BETA2,
         apiVersion="kubeadm.k8s.io/v1beta3",
@@ -228,7 +218,7 @@ def test_an_upgrade_to_lists_of_arguments() -> None:
 
 def test_from_the_oldest_to_the_next() -> None:
     text = V1BETA2.replace("v1beta2", "v1beta1")
-    done = planned(text, Wanted(kubernetes_version="v1.16.0"), STATUS.replace("v1beta2", "v1beta1"))
+    done = planned(text, Wanted(kubernetes_version="v1.16.0"), CLUSTER_STATUS.replace("v1beta2", "v1beta1"))
     assert written(done)["dns"] == {"type": "CoreDNS"}
     assert written(done)["apiServer"]["timeoutForControlPlane"] == "4m0s"
     # kubeadm 1.22 reads no v1beta1 any more: both documents move together.
@@ -283,15 +273,15 @@ def test_dns_keeps_what_only_kubeadm_says_of_it() -> None:
 
 def test_entries_of_cluster_status() -> None:
     endpoints = (ApiEndpoint("cp-2"), ApiEndpoint("cp-3", "10.0.0.3", 7443), ApiEndpoint("cp-9"))
-    done = planned(V1BETA2, Wanted(api_endpoints=endpoints), STATUS)
+    done = planned(V1BETA2, Wanted(api_endpoints=endpoints), CLUSTER_STATUS)
     assert written(done, "ClusterStatus") == edited(
-        STATUS,
+        CLUSTER_STATUS,
         apiEndpoints={
             "cp-1": {"advertiseAddress": "10.0.0.1", "bindPort": 6443},
             "cp-3": {"advertiseAddress": "10.0.0.3", "bindPort": 7443},
         },
     )
-    assert planned(V1BETA2, Wanted(api_endpoints=(ApiEndpoint("cp-9"),)), STATUS).writes == ()
+    assert planned(V1BETA2, Wanted(api_endpoints=(ApiEndpoint("cp-9"),)), CLUSTER_STATUS).writes == ()
     assert planned(V1BETA4, Wanted(api_endpoints=(ApiEndpoint("cp-9"),))).writes == ()
     made = planned(V1BETA2, Wanted(api_endpoints=(ApiEndpoint("cp-3", "10.0.0.3"),)))
     assert written(made, "ClusterStatus")["apiEndpoints"] == {
