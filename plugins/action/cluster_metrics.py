@@ -40,6 +40,7 @@ class ActionModule(ControlPlaneAction):
             self.refuse_moved(arguments)
             removed = files.remove()
             said = f"the store has no Cluster {title}, so there are no metrics of it"
+            self.progress(arguments["cluster"], said)
             return {"changed": bool(removed), "file": "", "msg": said}
         self.progress(arguments["cluster"], f"its metrics are in {file}")
         return {"changed": True, "file": file, "msg": f"the metrics of {title} are in {file}"}

@@ -156,7 +156,7 @@ class ActionModule(ApplyingAction):
             raise problem
         if error and arguments["fail"]:
             # What else there is to say the report has said.
-            result.update(failed=True, msg=kept_error.headline(redact(error)))
+            result.update(failed=True, msg=kept_error.sentence(kept_error.headline(redact(error))))
         return result
 
     def _keep_copy(self, arguments: dict[str, t.Any]) -> t.Optional[Exception]:

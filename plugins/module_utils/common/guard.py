@@ -9,9 +9,11 @@ Refused are the wrong machine, a host that was released, and a run that lost its
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import shlex
 import signal
 import typing as t
 
@@ -19,6 +21,19 @@ STATE_DIRECTORY = "/var/lib/kubeadm-control-plane"
 KUBERNETES_DIRECTORY = "/etc/kubernetes"
 MACHINE_ID_FILE = "/etc/machine-id"
 BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
+_RIGHTS = (
+    "Let the user whom Ansible becomes here, by default root, use it (namei -l {path} shows the owner and rights of each folder; "
+    "lsattr -d {path} whether it may be changed at all)."
+)
+_REMEDIES = {
+    errno.ENOSPC: "Free space or inodes on its file system (df -h {path}; df -i {path}).",
+    errno.EDQUOT: "Free space there (df -h {path}), or raise the quota.",
+    errno.EROFS: "Mount its file system for writing (findmnt -T {path} names it); where it became read-only by itself, dmesg says why.",
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EIO: "Its disk fails (dmesg): have the disk or the machine replaced.",
+}
+_OTHER = "See what is there instead (namei -l {path}), and what the kernel says of its disk (dmesg)."
 
 
 class NodeError(Exception):
@@ -31,6 +46,17 @@ class NodeError(Exception):
         super().__init__(f"{what} {fix}".strip())
         self.what = what
         self.fix = fix
+
+
+def remedy(path: str, error: BaseException) -> str:
+    """Return the remedy for a machine's file that an operation failed on.
+
+    Args:
+        path: the file or folder; it is quoted for the shell.
+        error: the failure, mostly an OSError, whose errno decides.
+    """
+    said = _REMEDIES.get(getattr(error, "errno", None) or 0, _OTHER).format(path=shlex.quote(path))
+    return f"On this machine: {said} Then run again."
 
 
 class Fenced(NodeError):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import typing as t
 
@@ -46,5 +47,7 @@ def run(
         ) from error
     except OSError as error:
         raise NodeError(
-            f"{words[0]} can't be run: {error.strerror or error}.", "Mend the program; run again."
+            f"{words[0]} can't be run: {error.strerror or error}.",
+            f"On this machine: see that it is a program of its kind, with mode 0755 (ls -l $(command -v {shlex.quote(words[0])})). "
+            "Then run again.",
         ) from error

@@ -12,6 +12,7 @@ import contextlib
 import os
 import time
 import typing as t
+from pathlib import Path
 
 from ansible import constants as C
 from ansible.plugins.action import ActionBase
@@ -28,6 +29,7 @@ from ..calls.screen import Screen
 from ..processes import failpoints
 from ..processes.key_file import KeyFile
 from ..progress import channel, durations, kept_error
+from ..progress.progress_lines import BAD, Line
 from ..providers import inventory_pool
 from ..records.cluster_objects import ClusterObjects
 from ..store import opening
@@ -45,6 +47,10 @@ CLUSTER_SPEC: dict[str, t.Any] = {
     "store": STORE_SPEC,
     "fencing": {"type": "int"},
 }
+
+
+# Its folder, without symbolic links.
+COLLECTION = str(Path(__file__).resolve().parents[3])
 
 
 class ControlPlaneAction(ActionBase):
@@ -91,20 +97,40 @@ class ControlPlaneAction(ActionBase):
                 result.update(self.execute(arguments))
         except ControlPlaneFailure as failure:
             result.update(failure.result, failed=True, msg=str(failure))
-        except (ManifestError, StoreError) as error:
+        except ManifestError as error:
+            told = str(error) if len(error.violations) > 1 else f"{error} Nothing was changed."
+            result.update(failed=True, msg=told)
+        except StoreError as error:
             result.update(failed=True, msg=str(error))
         self._write_notes(arguments)
         result = readable(result)
         if result.get("failed") and self._task_vars.get(kept_error.REPORTED) and not self.ends(arguments):
             self._leave_to_report(result)
+        elif result.get("failed"):
+            self._tell_once(result)
         return result
 
     def _leave_to_report(self, result: dict[str, t.Any]) -> None:
-        """Keep an error of several lines for the report that follows."""
+        """Keep an error of several sentences for the report that follows."""
         error = kept_error.KeptError(str(result.get("msg") or ""), str(result.get("output") or ""))
-        if (error.output or len(error.message.splitlines()) > 1) and kept_error.keep(self.host_of(""), error):
-            result["msg"] = kept_error.shortened(error.message)
+        short = kept_error.shortened(error.message)
+        if (error.output or short != error.message) and kept_error.keep(self.host_of(""), error):
+            result["msg"] = short
             result.pop("output", None)
+
+    def _tell_once(self, result: dict[str, t.Any]) -> None:
+        """Show an error of several lines once, as lines.
+
+        Ansible would print it twice, once as JSON. In this collection's own playbooks and roles: a user's task has all of it in ``msg``.
+        """
+        message = str(result.get("msg") or "")
+        if len(message.splitlines()) > 1 and not channel.is_open() and self._of_this_collection():
+            self.display.display_lines([Line(""), *(Line(line, BAD) for line in message.splitlines()), Line("")])
+            result["msg"] = kept_error.shortened(message, "the list is above")
+
+    def _of_this_collection(self) -> bool:
+        path = os.path.realpath(str(self._task.get_path() or os.sep))
+        return path.startswith(os.path.join(COLLECTION, ""))
 
     def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
         """Return whether the action ends a run with these arguments."""

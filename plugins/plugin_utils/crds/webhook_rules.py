@@ -35,7 +35,7 @@ _EXTERNAL = (
 )
 _ODD = {
     "rule": "!has(self.replicas) || self.replicas % 2 == 1 || " + _EXTERNAL.format("self"),
-    "message": "with etcd on the control plane machines the number of replicas is odd: an even member tolerates no more failures than one fewer",
+    "message": "with etcd on the control plane machines the number of replicas is odd: an even number tolerates no more failures than one fewer",
 }
 _ETCD = {
     "rule": f"{_EXTERNAL.format('self')} == {_EXTERNAL.format('oldSelf')}",

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Errors that wait for the report of a failed run.
 
-Ansible's default callback prints the message of each task that fails twice, once as JSON. So a message of several lines
+Ansible's default callback prints the message of each task that fails twice, once as JSON. So a message of several sentences
 waits in the run's own temporary folder for the report, which shows it once and as lines.
 """
 
@@ -13,12 +13,14 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import typing as t
 
 from ansible import constants as C
 
 # The roles set it where failure_report follows.
 REPORTED = "control_plane_reported"
+_NEXT_SENTENCE = re.compile(r"(?<=[\w)'\"]\.) (?=[A-Z])")
 HIDDEN = "the task failed; what it said is hidden, as it has no_log"
 
 
@@ -38,10 +40,22 @@ def headline(error: str) -> str:
     return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
 
 
-def shortened(error: str) -> str:
-    """Return the line of an error that its task fails with."""
+def sentence(line: str) -> str:
+    """Return the first sentence of a line."""
+    return _NEXT_SENTENCE.split(line)[0]
+
+
+def shortened(error: str, elsewhere: str = "the report has the list") -> str:
+    """Return the sentence of an error that its task fails with.
+
+    It is the first of its first line.
+
+    Args:
+        error: the error; a list begins after a line that ends with a colon.
+        elsewhere: where its list is.
+    """
     first = next((line.strip() for line in error.splitlines() if line.strip()), "failed")
-    return f"{first[:-1]} (the report has the list)" if first.endswith(":") else first
+    return f"{first[:-1]} ({elsewhere})" if first.endswith(":") else sentence(first)
 
 
 def keep(host: str, error: KeptError) -> bool:

@@ -14,7 +14,7 @@ import re
 import typing as t
 import zlib
 
-from ...common.guard import NodeError, exclusive
+from ...common.guard import NodeError, exclusive, remedy
 from ...common.sealed import SealError, seal, unseal
 from .take import DIRECTORY, matches_its_hash
 
@@ -51,7 +51,7 @@ def read_piece(name: str, offset: int, key: str, directory: str = DIRECTORY) -> 
             piece = file.read(PIECE_BYTES)
         return {"content": pack(piece, key), "bytes": size, "next": offset + len(piece)}
     except OSError as error:
-        raise NodeError(f"{path} can't be read: {error.strerror or error}.", "Look at this machine's disk.") from error
+        raise NodeError(f"{path} can't be read: {error.strerror or error}.", remedy(path, error)) from error
     except SealError as error:
         raise NodeError(f"{error}.", "Send it again.") from error
 

@@ -17,7 +17,7 @@ import subprocess
 import typing as t
 
 from ...common import timed_command
-from ...common.guard import NodeError, write_atomically
+from ...common.guard import NodeError, remedy, write_atomically
 
 _SUDOERS = "/etc/sudoers.d"
 _DEFAULT_PERMISSIONS = "0644"
@@ -64,7 +64,7 @@ def put_file(entry: t.Mapping[str, t.Any]) -> bool:
         write_atomically(os.path.realpath(path), content, mode, uid, gid)
     except OSError as error:
         raise NodeError(
-            f"files: {path} can't be written: {error.strerror or error}.", "Mend that on this machine."
+            f"files: {path} can't be written: {error.strerror or error}.", remedy(os.path.dirname(path), error)
         ) from error
     return True
 

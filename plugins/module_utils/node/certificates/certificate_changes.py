@@ -25,7 +25,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...common import guard
-from ...common.guard import NodeError
+from ...common.guard import NodeError, remedy
 
 # Where certificates, kubeconfigs and manifests of a node may be: nothing else is written.
 ROOTS = ("/etc/kubernetes", "/var/lib/kubelet")
@@ -223,7 +223,7 @@ def _read(path: str, missing: t.Optional[str] = None) -> str:
             return missing
         raise NodeError(f"{path} is not there.", "Check that this machine is a node of kubeadm's.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise NodeError(f"{path} can't be read: {error}.", "Mend the file.") from error
+        raise NodeError(f"{path} can't be read: {error}.", remedy(path, error)) from error
     if len(text) > _MOST_BYTES:
         raise NodeError(
             f"{path} is larger than {_MOST_BYTES} bytes: it holds something else than certificates.", "Look what it is."

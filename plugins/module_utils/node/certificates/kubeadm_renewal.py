@@ -275,7 +275,8 @@ class NodeCertificates:
         raise NodeError(
             f"kubeadm issued no client certificate for system:node:{node_name} (exit status {done.returncode}): "
             f"{redact(done.stderr.strip())[-400:]}",
-            "The kubelet's certificate was left as it is. Mend that; run again.",
+            "The kubelet's certificate was left as it is. Correct what kubeadm names (it reads the ConfigMap kubeadm-config of kube-system, "
+            "and the key of the authority beside its certificate); then run again.",
         )
 
     def _install(self, pair: bytes) -> None:

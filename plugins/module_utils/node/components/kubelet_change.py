@@ -56,7 +56,10 @@ def rehearse(places: Places, kubeconfig: str) -> None:
         if before is None and os.path.isdir(folder) and not os.listdir(folder):
             os.rmdir(folder)
     if done.returncode != 0:
-        raise NodeError(f"kubeadm refuses: {redact(done.stderr.strip())[-600:]}", "Nothing was changed. Mend that.")
+        raise NodeError(
+            f"kubeadm refuses: {redact(done.stderr.strip())[-600:]}",
+            "Nothing was changed. Correct what it names, mostly in the kubelet's ConfigMap (kubectl -n kube-system get configmaps); then retry.",
+        )
 
 
 class KubeletChange(Change):

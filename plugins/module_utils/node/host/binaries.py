@@ -16,7 +16,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...common import systemd_units
-from ...common.guard import NodeError, sync_directory
+from ...common.guard import NodeError, remedy, sync_directory
 from ..components import kubelet
 from . import host_facts, packages
 
@@ -165,7 +165,8 @@ class Binaries:
             os.rename(partial, target)
         except OSError as error:
             raise NodeError(
-                f"{origin} could not be put to {target}: {error.strerror or error}.", "Mend that."
+                f"{origin} could not be put to {target}: {error.strerror or error}.",
+                remedy(os.path.dirname(target), error),
             ) from error
         finally:
             if os.path.exists(partial):

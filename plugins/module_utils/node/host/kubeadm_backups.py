@@ -13,7 +13,7 @@ import re
 import shutil
 
 from ...common import settings
-from ...common.guard import NodeError
+from ...common.guard import NodeError, remedy
 
 FOLDER = "/etc/kubernetes/tmp"
 # Named with their time (2006-01-02-15-04-05), which a copy's own times don't tell; or with a random number.
@@ -44,7 +44,7 @@ def prune(kept: int = settings.KUBEADM_BACKUPS_KEPT, *, folder: str = FOLDER, ch
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise NodeError(f"{folder} can't be read: {error.strerror}.", "Mend the folder.") from error
+        raise NodeError(f"{folder} can't be read: {error.strerror}.", remedy(folder, error)) from error
     old = [
         path for entries in kinds.values() for _time, _moment, path in sorted(entries)[: max(0, len(entries) - kept)]
     ]

@@ -13,7 +13,7 @@ import stat
 import typing as t
 from dataclasses import dataclass
 
-from ...common.guard import NodeError, sync_directory, write_atomically
+from ...common.guard import NodeError, remedy, sync_directory, write_atomically
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,18 @@ def bring(wanted: Wanted, *, check: bool = False) -> tuple[bool, str]:
     except FileNotFoundError:
         found = None
     except OSError as error:
-        raise NodeError(f"{path} can't be examined: {error.strerror}.", "Mend the path.") from error
+        raise NodeError(f"{path} can't be examined: {error.strerror}.", remedy(path, error)) from error
     if found is not None and not stat.S_ISREG(found.st_mode):
         raise NodeError(f"{path} is there, and is no file.", "Nothing was written. Look what it is.")
     if wanted.content is None:
         if found is not None and not check:
-            os.unlink(path)
-            sync_directory(os.path.dirname(path))
+            try:
+                os.unlink(path)
+                sync_directory(os.path.dirname(path))
+            except OSError as error:
+                raise NodeError(
+                    f"{path} can't be deleted: {error.strerror}.", remedy(os.path.dirname(path), error)
+                ) from error
         return found is not None, ""
     uid, gid = _ids(wanted)
     digest = hashlib.sha256(wanted.content).hexdigest()
@@ -61,7 +66,9 @@ def bring(wanted: Wanted, *, check: bool = False) -> tuple[bool, str]:
         try:
             write_atomically(path, wanted.content, wanted.mode, uid, gid)
         except OSError as error:
-            raise NodeError(f"{path} can't be written: {error.strerror}.", "Mend its folder.") from error
+            raise NodeError(
+                f"{path} can't be written: {error.strerror}.", remedy(os.path.dirname(path), error)
+            ) from error
     return True, digest
 
 

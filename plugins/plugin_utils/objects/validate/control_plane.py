@@ -140,7 +140,7 @@ def replica_rules(replicas: int, control_plane: Mapping[str, Any], report: Repor
         fix = "Use 1, 3 or 5. To remove the whole control plane, delete the cluster."
         report.add(path, replicas, "a control plane has at least one replica", fix)
     elif replicas % 2 == 0 and managed_etcd(control_plane):
-        fix = f"Use {replicas - 1} or {replicas + 1}: an even member tolerates no more failures than one fewer."
+        fix = f"Use {replicas - 1} or {replicas + 1}: an even number tolerates no more failures than one fewer."
         report.add(path, replicas, "with etcd on the control plane machines the number of replicas is odd", fix)
 
 

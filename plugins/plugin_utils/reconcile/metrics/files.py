@@ -95,6 +95,9 @@ class MetricsFiles:
     def remove(self, which: t.Iterable[str] = (STATE, *RUNS)) -> list[str]:
         """Remove files and return those that there were. Raises ControlPlaneFailure."""
         removed = []
+        with self._reporting(self._directory):
+            # A folder that is missing is none in which nothing is left.
+            os.listdir(self._directory)
         for path in map(self.path, which):
             with self._reporting(path), contextlib.suppress(FileNotFoundError):
                 os.unlink(path)

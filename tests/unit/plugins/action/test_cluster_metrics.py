@@ -115,6 +115,13 @@ def test_a_cluster_that_is_gone_leaves_no_file(folder: Folder) -> None:
     assert folder.write()["file"] == "" and not list(folder.metrics.iterdir())
 
 
+def test_a_missing_folder_fails_also_where_there_is_no_cluster(folder: Folder) -> None:
+    """Nothing is known of the cluster yet, and the name of the folder is wrong all the same."""
+    folder.lose()
+    result = folder.write(directory=str(folder.path / "none"))
+    assert result["failed"] and "The folder must be there and belong to this user" in result["msg"], result
+
+
 def test_the_end_of_a_deletion(folder: Folder) -> None:
     folder.end()
     folder.lose()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from actions import make_action, run_action
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes.control_plane_action import COLLECTION
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 
 NOTHING = "this run had not begun to change anything"
@@ -95,6 +96,38 @@ def test_an_error_of_several_lines_is_a_line_where_a_report_follows(tmp_path: Pa
     assert listed not in short and listed in report(short)
     assert listed not in report("something else")
     assert listed not in report(short, hidden=True) and "no_log" in report(short, hidden=True)
+
+
+def test_an_error_of_several_sentences_is_its_first_where_a_report_follows(tmp_path: Path) -> None:
+    """The remedy is read once, in the report."""
+    common: dict[str, t.Any] = {"cluster": "prod", "store": {"path": str(tmp_path / "store")}}
+    variables = {"inventory_hostname": "prod", "control_plane_reported": True}
+
+    def failed(**given: t.Any) -> str:
+        return str(make_action("cluster", **common, manifests=[]).run(task_vars=given)["msg"])
+
+    whole = failed(inventory_hostname="prod")
+    short = failed(**variables)
+    assert whole.startswith(f"{short} ") and "no manifest names" in short and "Give the files" not in short
+    report = make_action("failure_report", **common, error=short).run(task_vars=variables)["msg"]
+    assert whole in report
+    assert run_action("run", state="absent", **common, error=report)["msg"] == short
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_list_is_shown_once_in_the_playbooks_of_this_collection(
+    ours: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's task has all of it in its message."""
+    manifest = tmp_path / "prod.yaml"
+    manifest.write_text("a: 1\n---\nb: 2\n")
+    role = Path(COLLECTION) / "roles" / "control_plane" / "tasks" / "plan.yml"
+    action = make_action("cluster", cluster="prod", store={"path": str(tmp_path)}, manifests=[str(manifest)])
+    monkeypatch.setattr(action._task, "get_path", lambda: f"{role if ours else tmp_path / 'mine.yml'}:5")
+    lines = action.run(task_vars={})["msg"].splitlines()
+    shown = capsys.readouterr().out
+    assert len(lines) == (1 if ours else 4) and shown.count("  2. ") == (1 if ours else 0), (lines, shown)
+    assert not ours or lines == ["3 problems, nothing was changed (the list is above)"]
 
 
 def test_the_report_is_shown_as_lines_where_the_end_of_the_run_fails(

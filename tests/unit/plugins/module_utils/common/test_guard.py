@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import guard
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced, NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced, NodeError, remedy
 
 
 def test_another_machine_is_refused_and_no_expectation_is_fine(tmp_path: Path) -> None:
@@ -136,3 +137,24 @@ def test_a_process_is_ended_where_it_is_the_one_meant(held: bool, monkeypatch: p
         assert process.poll() is None
         guard.end_process(process.pid, lambda: True)
         assert process.wait() == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("number", "typed"),
+    [
+        (errno.ENOSPC, "df -i '/srv/a b'"),
+        (errno.EDQUOT, "df -h '/srv/a b'"),
+        (errno.EROFS, "findmnt -T '/srv/a b'"),
+        (errno.EACCES, "namei -l '/srv/a b'"),
+        (errno.EPERM, "lsattr -d '/srv/a b'"),
+        (errno.EIO, "dmesg"),
+        (errno.ENOTDIR, "namei -l '/srv/a b'"),
+    ],
+)
+def test_a_file_that_fails_has_a_command_for_each_reason(number: int, typed: str) -> None:
+    said = remedy("/srv/a b", OSError(number, os.strerror(number)))
+    assert typed in said and said.startswith("On this machine: ") and said.endswith(". Then run again.")
+
+
+def test_a_file_that_is_no_text_has_a_command_too() -> None:
+    assert "namei -l /srv/file" in remedy("/srv/file", UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no text"))

@@ -57,3 +57,9 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
         bring(wanted(tmp_path / "none" / "file", b"x"))
     with pytest.raises(NodeError, match="nobody-at-all"):
         bring(Wanted(str(tmp_path / "file"), b"x", 0o600, "nobody-at-all", "root"))
+
+
+def test_what_to_do_about_a_folder_that_takes_no_file_is_told() -> None:
+    """The kernel's own: nobody makes a file there."""
+    with pytest.raises(NodeError, match=r"/proc/file can't be written: .* On this machine: .*namei -l /proc"):
+        bring(wanted(Path("/proc/file"), b"x"))
