@@ -17,6 +17,10 @@ TOOLS := tests/tools
 ifdef KUBERNETES
 export KUBEADM_CONTROL_PLANE_KUBERNETES := $(KUBERNETES)
 endif
+# The release of Debian of its machines: bookworm or trixie.
+ifdef DEBIAN
+export KUBEADM_CONTROL_PLANE_DEBIAN := $(DEBIAN)
+endif
 
 .PHONY: help
 help: ## What can be typed here
@@ -63,7 +67,7 @@ test-integration: ## Tests against real etcd and kube-apiserver processes
 	@$(TOOLS)/test.sh integration
 
 .PHONY: test-lab
-test-lab: ## The core of the tests on real machines with real kubeadm (root; about 20 minutes); KUBERNETES="v1.33.4 v1.34.1" or folders
+test-lab: ## The core of the tests on real machines with real kubeadm (root; about 20 minutes); KUBERNETES="v1.33.4 v1.34.1" or folders, DEBIAN=trixie
 	@$(TOOLS)/test.sh lab molecule
 
 .PHONY: test-lab-full

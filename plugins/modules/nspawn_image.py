@@ -51,6 +51,11 @@ options:
   mirror:
     description: URL of the Debian mirror. Left out, it is the one that this host's apt uses.
     type: str
+  debian_release:
+    description: The release of Debian that an image consists of, with its containerd, runc and etcd. Left out, it is V(bookworm).
+    type: str
+    choices: [bookworm, trixie]
+    version_added: 0.10.0
   release_url:
     description: Where published binaries come from, for O(source=release).
     type: str
@@ -133,7 +138,7 @@ from ..module_utils.nspawn import host
 from ..module_utils.nspawn.arguments import CACHE_ARGUMENTS, DIRECTORY_ARGUMENTS, cache_of, layout_of
 from ..module_utils.nspawn.errors import NspawnError
 from ..module_utils.nspawn.image import cache as image
-from ..module_utils.nspawn.image import kubernetes_release
+from ..module_utils.nspawn.image import debian, kubernetes_release
 from ..module_utils.nspawn.machine import lifecycle
 
 
@@ -167,6 +172,7 @@ def main() -> None:
         "source": {"type": "str", "choices": ["auto", "release", "debian-source", "directory"], "default": "auto"},
         "binaries": {"type": "path"},
         "mirror": {"type": "str"},
+        "debian_release": {"type": "str", "choices": list(debian.RELEASES)},
         "release_url": {"type": "str", "default": kubernetes_release.RELEASE_URL},
         "install_packages": {"type": "bool", "default": True},
     }

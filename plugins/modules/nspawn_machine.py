@@ -58,6 +58,11 @@ options:
   mirror:
     description: URL of the Debian mirror for building an image. Left out, it is the one that this host's apt uses.
     type: str
+  debian_release:
+    description: The release of Debian that the machine has. Left out, it is the one of the image that there is, or V(bookworm) for one to build.
+    type: str
+    choices: [bookworm, trixie]
+    version_added: 0.10.0
   release_url:
     description: Where published binaries come from, for O(source=release).
     type: str
@@ -193,7 +198,7 @@ from ..module_utils.nspawn.arguments import (
     network_from,
 )
 from ..module_utils.nspawn.errors import NspawnError
-from ..module_utils.nspawn.image import cache, kubernetes_release
+from ..module_utils.nspawn.image import cache, debian, kubernetes_release
 from ..module_utils.nspawn.machine import lifecycle
 
 
@@ -238,6 +243,7 @@ def main() -> None:
         "build": {"type": "bool", "default": True},
         "binaries": {"type": "path"},
         "mirror": {"type": "str"},
+        "debian_release": {"type": "str", "choices": list(debian.RELEASES)},
         "release_url": {"type": "str", "default": kubernetes_release.RELEASE_URL},
         "install_packages": {"type": "bool", "default": True},
         "address": {"type": "str"},

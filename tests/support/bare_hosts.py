@@ -12,7 +12,7 @@ import typing as t
 from pathlib import Path
 
 from host_pool import NETWORK, HostPool
-from lab_kubernetes import CACHE, VERSION
+from lab_kubernetes import CACHE, REQUESTS, VERSION
 from package_repository import PackageRepository
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
@@ -78,7 +78,7 @@ def repository_of(hosts: BareHosts) -> PackageRepository:
     made.pack("cri-tools", "1.20.0-1.1", {"/usr/bin/crictl": CRICTL})
     plugins = {f"/opt/cni/bin/{each.name}": each for each in (base / "usr/lib/cni").iterdir()}
     made.pack("kubernetes-cni", "1.1.1-1.1", plugins)
-    apt = debian.Apt(cache, debian.find_mirror(), Progress(str(hosts.folder / "apt.log")))
+    apt = debian.Apt(cache, debian.find_mirror(), Progress(str(hosts.folder / "apt.log")), REQUESTS[0].release)
     apt.update()
     for name in OF_DEBIAN:
         folder = hosts.folder / "debian"

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The Kubernetes that the lab runs, by one setting: ``make test-lab KUBERNETES="..."`` (docs/kubernetes_versions.md).
 
+DEBIAN names the release of Debian of the machines.
+
 Its words are versions (v1.33.4: release binaries) and folders (image source ``directory``). The first is what clusters are made of,
 the second what they are upgraded to; tests that need a second one are skipped where there is none.
 """
@@ -12,31 +14,36 @@ from __future__ import annotations
 import os
 import subprocess
 import typing as t
+from dataclasses import replace
 
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import cache as image
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import debian
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.build import Request
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.container_images import short_name
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Cache
 
 SETTING = "KUBEADM_CONTROL_PLANE_KUBERNETES"
+DEBIAN = "KUBEADM_CONTROL_PLANE_DEBIAN"
 # The second is the same source under another stamp: kubeadm, kubelet and the images' tags agree on it (it is not Kubernetes 1.21).
 DEFAULT = (Request(image.image_name("v1.20.2"), "v1.20.2"), Request(image.image_name("v1.21.0"), "v1.21.0"))
 CACHE = os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or os.path.expanduser("~/.cache/kubeadm-control-plane")
 
 
-def requests(setting: str) -> tuple[Request, ...]:
+def requests(setting: str, release: str = "") -> tuple[Request, ...]:
     """The machine images of a setting, one or two; of an empty one what Debian 12 has, under two stamps.
 
+    ``release`` is that of Debian, Debian 12 where it is empty.
+
     Raises:
-        ValueError: there are more, a word is neither a version nor a folder with kubeadm, or the second is no upgrade of the first.
+        ValueError: there is no such release, there are more, a word is neither a version nor a folder with kubeadm, or the second is no upgrade of the first.
     """
-    words = setting.split()
-    if not words:
-        return DEFAULT
-    found = tuple(_request(word) for word in words)
+    if release not in ("", *debian.RELEASES):
+        raise ValueError(f"DEBIAN={release}: a machine has one of {', '.join(debian.RELEASES)}.")
+    found = tuple(_request(word) for word in setting.split()) or DEFAULT
+    found = tuple(replace(each, release=release or each.release) for each in found)
     if len(found) > 2:
         raise ValueError(f"KUBERNETES={setting}: give one version or folder, or two, and not {len(found)}.")
     if len(found) == 2:
@@ -67,7 +74,7 @@ def _request(word: str) -> Request:
     return Request(image.image_name(version), version, "directory", word)
 
 
-REQUESTS = requests(os.environ.get(SETTING, ""))
+REQUESTS = requests(os.environ.get(SETTING, ""), os.environ.get(DEBIAN, ""))
 VERSION = REQUESTS[0].version
 # The version of upgrades; without one, VERSION, so that tests of it can be collected (and are skipped).
 NEXT = REQUESTS[-1].version

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Makes the machine images that lab, bench and integration tests use, with their real Kubernetes binaries, once: v1.20.2, or what
-# KUBEADM_CONTROL_PLANE_KUBERNETES says (tests/support/lab_kubernetes.py).
+# KUBEADM_CONTROL_PLANE_KUBERNETES and KUBEADM_CONTROL_PLANE_DEBIAN say (tests/support/lab_kubernetes.py).
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -12,7 +12,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 [ "$(id -u)" -eq 0 ] || die "building a machine image needs root"
 use_venv "$(main_venv)"
 cd "$CACHE"
-images='[{"version": "v1.20.2", "source": "auto", "binaries": ""}]'
-[ -z "${KUBEADM_CONTROL_PLANE_KUBERNETES:-}" ] || images="$(python "$REPO/tests/tools/kubernetes_images.py")"
+images='[{"version": "v1.20.2", "source": "auto", "binaries": "", "debian": "bookworm"}]'
+[ -z "${KUBEADM_CONTROL_PLANE_KUBERNETES:-}${KUBEADM_CONTROL_PLANE_DEBIAN:-}" ] || images="$(python "$REPO/tests/tools/kubernetes_images.py")"
 long "${1:-image.log}" "machine images with Kubernetes ${KUBEADM_CONTROL_PLANE_KUBERNETES:-v1.20.2}" "4 s, or 6 to 10 minutes the first time" \
   ansible-playbook -i localhost, -e "{\"kubernetes_images\": $images}" "$REPO/tests/tools/image.yml"

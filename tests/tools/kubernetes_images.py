@@ -17,6 +17,7 @@ if sys.argv[1:] == ["--digest"]:
     print(lab_kubernetes.digest())
 else:
     shown = [
-        {"version": each.version, "source": each.source, "binaries": each.binaries} for each in lab_kubernetes.REQUESTS
+        {"version": each.version, "source": each.source, "binaries": each.binaries, "debian": each.release}
+        for each in lab_kubernetes.REQUESTS
     ]
     print(json.dumps(shown))

@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # The core of the tests on real machines (systemd-nspawn) with real kubeadm: what is not marked full.
-# KUBEADM_CONTROL_PLANE_KUBERNETES names another Kubernetes than v1.20.2 (make test-lab KUBERNETES=...).
+# KUBEADM_CONTROL_PLANE_KUBERNETES names another Kubernetes than v1.20.2, KUBEADM_CONTROL_PLANE_DEBIAN another Debian of machines
+# (make test-lab KUBERNETES=... DEBIAN=...).
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"

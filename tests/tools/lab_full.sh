@@ -6,7 +6,8 @@
 # Everything that `make test` leaves out, and all of the lab, in pieces: each file of tests/lab, what tests/integration marks full,
 # etcd's and the store's tests against newer releases, the complete model checker, Molecule. A piece that passed on this tree is
 # not run again; one that failed or was interrupted is. What came out is in $CACHE/lab-full/summary.md.
-# With KUBEADM_CONTROL_PLANE_KUBERNETES (make test-lab-full KUBERNETES=...) the lab alone, on that Kubernetes.
+# With KUBEADM_CONTROL_PLANE_KUBERNETES or KUBEADM_CONTROL_PLANE_DEBIAN (make test-lab-full KUBERNETES=... DEBIAN=...) the lab alone, on that
+# Kubernetes and that Debian.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -19,9 +20,10 @@ use_venv "$(main_venv)"
 # A tree is what is shipped and its tests. Pages may be written of a run without making another tree of it.
 tree="$(cd "$CACHE/build/source" && find . -name '*.md' -prune -o -path ./changelogs -prune -o -type f -print0 | sort -z |
   xargs -0 sha256sum -- | sha256sum | cut -c 1-16)"
-# What passed on one Kubernetes has not passed on another.
+# What passed on one Kubernetes or Debian has not passed on another.
 kubernetes="${KUBEADM_CONTROL_PLANE_KUBERNETES:-}"
-[ -z "$kubernetes" ] || tree="$tree-$(python "$REPO/tests/tools/kubernetes_images.py" --digest)"
+other="$kubernetes${KUBEADM_CONTROL_PLANE_DEBIAN:-}"
+[ -z "$other" ] || tree="$tree-$(python "$REPO/tests/tools/kubernetes_images.py" --digest)"
 passed="$CACHE/lab-full/$tree"
 summary="$CACHE/lab-full/summary.md"
 mkdir -p "$passed"
@@ -30,7 +32,7 @@ export PYTEST_SECONDS=$((4 * 3600))
 
 summarize() {
   {
-    printf '# The full lab, %s\n\nKubernetes %s, commit %s, tree %s, as of %s.\n\n' "$1" "${kubernetes:-v1.20.2}" "$(git -C "$REPO" describe --always --dirty 2>/dev/null || echo unknown)" \
+    printf '# The full lab, %s\n\nKubernetes %s, commit %s, tree %s, as of %s.\n\n' "$1" "${kubernetes:-v1.20.2}, Debian ${KUBEADM_CONTROL_PLANE_DEBIAN:-bookworm}" "$(git -C "$REPO" describe --always --dirty 2>/dev/null || echo unknown)" \
       "$tree" "$(date -u +%Y-%m-%dT%H:%MZ)"
     printf '| piece | passed | failed | skipped | seconds |\n| --- | --- | --- | --- | --- |\n'
     awk -F '\t' '{ printf "| %s | %d | %d | %d | %.0f |\n", $1, $3, $4, $5, $2; p += $3; f += $4; s += $5; t += $2 }
@@ -69,7 +71,7 @@ cd "$INSTALLED"
 for part in tests/lab/*_machine{,s} tests/lab/test_*.py; do
   piece "${part#tests/}" run_pytest "${part#tests/}" "$part"
 done
-if [ -z "$kubernetes" ]; then
+if [ -z "$other" ]; then
   while IFS= read -r file; do
     piece "${file#tests/}, full" run_pytest "${file#tests/}, full" "$file" -m full
   done < <(grep -rlE 'mark\.full\b' tests/integration --include='test_*.py' | sort)

@@ -9,7 +9,7 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || die "the scenario needs root: it makes machines, a network bridge and mounts"
-if [ -n "${KUBEADM_CONTROL_PLANE_KUBERNETES:-}" ]; then
+if [ -n "${KUBEADM_CONTROL_PLANE_KUBERNETES:-}${KUBEADM_CONTROL_PLANE_DEBIAN:-}" ]; then
   skip molecule "its scenario is an example, of v1.20.2"
   exit
 fi

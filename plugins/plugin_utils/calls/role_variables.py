@@ -91,6 +91,7 @@ SETTINGS = frozenset(
         "machine_nspawn_binaries",
         "machine_nspawn_bridge",
         "machine_nspawn_cache",
+        "machine_nspawn_debian_release",
         "machine_nspawn_directory",
         "machine_nspawn_install_packages",
         "machine_nspawn_mirror",

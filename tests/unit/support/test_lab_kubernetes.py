@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from lab_kubernetes import DEFAULT, requests
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import cache as image
+
 
 def folder(path: Path, version: str) -> str:
     """A folder whose kubeadm says that version."""
@@ -27,6 +29,19 @@ def test_versions_and_folders(tmp_path: Path) -> None:
         ("kubernetes-v1.23.1", "v1.23.1", "release", ""),
     ]
     assert requests(" ") == DEFAULT
+
+
+def test_a_debian_of_its_own_has_images_of_its_own(tmp_path: Path) -> None:
+    mine = folder(tmp_path / "mine", "v1.22.3")
+    pair = [*requests(mine), *requests(mine, "trixie"), *requests("", "trixie")[:1]]
+    assert [(each.version, each.release) for each in pair] == [
+        ("v1.22.3", "bookworm"),
+        ("v1.22.3", "trixie"),
+        ("v1.20.2", "trixie"),
+    ]
+    assert len({image.key(each, "directory") for each in pair[:2]}) == 2
+    with pytest.raises(ValueError, match="DEBIAN=sid: a machine has one of bookworm, trixie"):
+        requests("", "sid")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ RECORD = "image.json"
 class Request:
     """Request for a machine image.
 
-    ``source`` is release, debian-source, directory or auto.
+    ``source`` is release, debian-source, directory or auto; ``release`` is Debian's.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Request:
     source: str = "auto"
     binaries: str = ""
     mirror: t.Optional[str] = None
+    release: str = debian.SUITE
     release_url: str = kubernetes_release.RELEASE_URL
     install_packages: bool = True
 
@@ -50,24 +51,24 @@ def assemble(cache: Cache, request: Request, source: str, reason: str, scratch: 
     given: t.Mapping[str, str] = {}
     if source == "directory":
         given = kubernetes_directory.examine(request.binaries, request.version, architecture).archives
-    base = debian.ensure_base(cache, request.mirror, progress)
+    base = debian.ensure_base(cache, request.mirror, request.release, progress)
     rootfs, containerd, archives = (os.path.join(scratch, each) for each in ("rootfs", "containerd", "archives"))
     for folder in (rootfs, containerd, archives):
         os.makedirs(folder, mode=0o755)
-    opened: list[debian.Apt] = []
+    opened: dict[str, debian.Apt] = {}
 
-    def apt() -> debian.Apt:
-        if not opened:
-            opened.append(debian.Apt(cache, debian.find_mirror(request.mirror), progress))
-            opened[0].update()
-        return opened[0]
+    def apt(release: str = request.release) -> debian.Apt:
+        if release not in opened:
+            opened[release] = debian.Apt(cache, debian.find_mirror(request.mirror), progress, release)
+            opened[release].update()
+        return opened[release]
 
     facts: dict[str, t.Any] = {}
     warnings: list[str] = []
     if source == "release":
         binaries = kubernetes_release.download(cache, request.version, architecture, progress, request.release_url)
     elif source == "debian-source":
-        built = kubernetes_source.build(cache, apt(), request.version, progress)
+        built = kubernetes_source.build(cache, apt(debian.SUITE), request.version, progress)
         binaries = built.folder
         facts = {"treeVersion": built.tree_version, "debianVersion": built.debian_version}
         if built.tree_version != request.version:

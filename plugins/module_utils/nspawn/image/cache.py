@@ -35,13 +35,14 @@ def image_name(version: str) -> str:
 
 
 def request_of(params: t.Mapping[str, t.Any], name: str, version: str) -> Request:
-    """Return the image request in a module's parameters (source, binaries, mirror, release_url, install_packages)."""
+    """Return the image request in a module's parameters (those of an image's build)."""
     return Request(
         name=name,
         version=version,
         source=str(params["source"]),
         binaries=str(params["binaries"] or ""),
         mirror=params["mirror"],
+        release=str(params["debian_release"] or debian.SUITE),
         release_url=str(params["release_url"]),
         install_packages=bool(params["install_packages"]),
     )
@@ -85,7 +86,13 @@ def key(request: Request, source: str) -> str:
     The same ingredients give the same key.
     """
     files = sorted(image_files("")) + [(*each, 0) for each in image_links()]
-    ingredients: list[t.Any] = [RECIPE, request.version, source, debian.base_key(debian.architecture()), files]
+    ingredients: list[t.Any] = [
+        RECIPE,
+        request.version,
+        source,
+        debian.base_key(debian.architecture(), request.release),
+        files,
+    ]
     if source == "directory":
         ingredients.append(kubernetes_directory.digests(request.binaries))
     return hashlib.sha256(json.dumps(ingredients).encode()).hexdigest()[:12]
@@ -141,7 +148,12 @@ def for_machine(cache: Cache, params: t.Mapping[str, t.Any], warnings: list[str]
             "first with the module kubeadm.control_plane.nspawn_image."
         )
     request = request_of(params, name, version)
-    if known is not None and (known["source"] == request.source or request.source == "auto"):
+    wanted = params["debian_release"]
+    if (
+        known is not None
+        and request.source in (known["source"], "auto")
+        and wanted in (None, debian.release_of(known["base"]))
+    ):
         return known
     record, changed = ensure(cache, request, progress_of(cache, request))
     if changed:

@@ -20,7 +20,9 @@ from ..file_operations import locked, remove_tree
 from ..layout import Cache
 from ..programs import Progress, run
 
-SUITE = "bookworm"
+# Releases of Debian that a machine can have. Kubernetes' source package is always of the first: later ones have kubectl alone.
+RELEASES = ("bookworm", "trixie")
+SUITE = RELEASES[0]
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # docs/machine_nspawn.md, "The base system".
 BASE_PACKAGES = (
@@ -72,13 +74,18 @@ def find_mirror(wanted: t.Optional[str] = None) -> str:
     )
 
 
-def base_key(machine: str) -> str:
+def base_key(machine: str, release: str) -> str:
     """Return the name of a base root file system.
 
-    The same packages, suite and steps give the same name.
+    The same packages, release and steps give the same name.
     """
-    what = json.dumps([SUITE, machine, sorted(BASE_PACKAGES), BASE_REVISION])
-    return f"{SUITE}-{hashlib.sha256(what.encode()).hexdigest()[:12]}"
+    what = json.dumps([release, machine, sorted(BASE_PACKAGES), BASE_REVISION])
+    return f"{release}-{hashlib.sha256(what.encode()).hexdigest()[:12]}"
+
+
+def release_of(base: str) -> str:
+    """Return the Debian release in a base's name."""
+    return base.partition("-")[0]
 
 
 def architecture() -> str:
@@ -92,9 +99,9 @@ def proxy_environment() -> dict[str, str]:
     return {"http_proxy": proxy} if proxy and proxy != "DIRECT" else {}
 
 
-def ensure_base(cache: Cache, mirror: t.Optional[str], progress: Progress) -> str:
+def ensure_base(cache: Cache, mirror: t.Optional[str], release: str, progress: Progress) -> str:
     """Return the base root file system's folder; make it if missing (about a minute, 550 MB)."""
-    key = base_key(architecture())
+    key = base_key(architecture(), release)
     target = os.path.join(cache.bases, key)
     if os.path.isdir(target):
         return target
@@ -108,7 +115,7 @@ def ensure_base(cache: Cache, mirror: t.Optional[str], progress: Progress) -> st
         scratch = tempfile.mkdtemp(dir=cache.bases, prefix=f".{key}.")
         source = find_mirror(mirror)
         progress.say(
-            f"making the base root file system with debootstrap from this host's mirror of Debian {SUITE} (about a minute)"
+            f"making the base root file system with debootstrap from this host's mirror of Debian {release} (about a minute)"
         )
         os.chmod(scratch, 0o755)
         progress.run(
@@ -117,7 +124,7 @@ def ensure_base(cache: Cache, mirror: t.Optional[str], progress: Progress) -> st
                 "--variant=minbase",
                 f"--keyring={KEYRING}",
                 f"--include={','.join(BASE_PACKAGES)}",
-                SUITE,
+                release,
                 scratch,
                 source,
             ],
@@ -162,16 +169,17 @@ class Apt:
     They are in the cache.
     """
 
-    def __init__(self, cache: Cache, mirror: str, progress: Progress) -> None:
+    def __init__(self, cache: Cache, mirror: str, progress: Progress, release: str = SUITE) -> None:
         """Write the sources list; call ``update`` before anything else."""
-        self._folder = cache.apt
+        self._release = release
+        self._folder = cache.apt if release == SUITE else os.path.join(cache.apt, release)
         self._progress = progress
         for folder in ("lists/partial", "archives/partial", "etc"):
             os.makedirs(os.path.join(self._folder, folder), exist_ok=True)
         sources = os.path.join(self._folder, "etc", "sources.list")
         with open(sources, "w", encoding="utf-8") as file:
             for kind in ("deb", "deb-src"):
-                file.write(f"{kind} [signed-by={KEYRING}] {mirror} {SUITE} main\n")
+                file.write(f"{kind} [signed-by={KEYRING}] {mirror} {release} main\n")
         self._options = [
             f"-oDir::Etc::SourceList={sources}",
             "-oDir::Etc::SourceParts=/dev/null",
@@ -208,7 +216,7 @@ class Apt:
             if line.startswith("Version:"):
                 return line.split(":", 1)[1].strip()
         raise NspawnError(
-            f"the mirror has no source package {package} in {SUITE} (deb-src). Use another mirror or another source."
+            f"the mirror has no source package {package} in {self._release} (deb-src). Use another mirror or another source."
         )
 
     def unpack(self, package: str, folder: str) -> str:

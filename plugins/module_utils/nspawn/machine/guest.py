@@ -44,6 +44,8 @@ def guest_files(guest: Guest) -> t.Iterator[tuple[str, str, int]]:
     yield "/etc/machine-id", f"{guest.machine_id}\n", 0o444
     yield "/etc/resolv.conf", RESOLV_CONF, 0o644
     yield "/etc/systemd/network/10-host0.network", networkd_unit(guest), 0o644
+    # systemd-networkd of Debian 13 no longer does it for an interface (IPForward=).
+    yield "/etc/sysctl.d/60-forwarding.conf", "net.ipv4.ip_forward = 1\n", 0o644
     yield "/etc/cni/net.d/10-bridge.conflist", cni_conflist(guest), 0o644
     yield "/etc/ssh/ssh_host_ed25519_key", guest.host_key, 0o600
     yield "/etc/ssh/ssh_host_ed25519_key.pub", guest.host_public_key, 0o644
@@ -77,7 +79,6 @@ MACAddress={link_address(guest.address)}
 [Network]
 Address={guest.address}/{network.subnet.prefixlen}
 Gateway={network.gateway}
-IPForward=ipv4
 IPv4ProxyARP=yes
 LinkLocalAddressing=no
 IPv6AcceptRA=no

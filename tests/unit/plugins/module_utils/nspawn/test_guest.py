@@ -50,6 +50,8 @@ def test_the_interface_has_a_default_route_and_the_way_to_all_pods():
     assert "Address=10.222.0.10/24\n" in text
     assert "Gateway=10.222.0.1\n" in text
     assert "Destination=10.223.0.0/16\n" in text
+    # By the kernel's own setting: systemd-networkd of Debian 13 doesn't know it of an interface.
+    assert files()["/etc/sysctl.d/60-forwarding.conf"][0] == "net.ipv4.ip_forward = 1\n" and "IPForward" not in text
 
 
 def test_what_is_unreachable_is_refused_by_the_machine_itself():

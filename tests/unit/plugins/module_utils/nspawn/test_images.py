@@ -167,7 +167,7 @@ class TestFinding:
             record = {
                 "name": name.partition("@")[0],
                 "kubernetesVersion": version,
-                "base": "b",
+                "base": "bookworm-1",
                 "source": "debian-source",
             }
             (folder / "image.json").write_text(json.dumps(record))
@@ -184,6 +184,7 @@ class TestFinding:
             "source": "auto",
             "binaries": None,
             "mirror": None,
+            "debian_release": None,
         }
         return image.for_machine(cache, {**options, "release_url": "x", "install_packages": False, **params}, [])
 
@@ -205,3 +206,12 @@ class TestFinding:
     def test_an_image_of_another_version_is_refused(self, cache):
         with pytest.raises(NspawnError, match=r"golden has Kubernetes v1\.20\.2, but v1\.21\.0 is wanted"):
             self.find(cache, image="golden", kubernetes_version="v1.21.0")
+
+    def test_an_image_of_another_debian_is_not_taken(self, cache, tmp_path):
+        record = tmp_path / "images" / "golden@1" / "image.json"
+        record.write_text(json.dumps({**json.loads(record.read_text()), "source": "directory"}))
+        wanted = {"image": "golden", "kubernetes_version": "v1.20.2", "source": "directory", "binaries": "/nowhere"}
+        for release in (None, "bookworm"):
+            assert self.find(cache, debian_release=release, **wanted)["name"] == "golden"
+        with pytest.raises(NspawnError, match="there is no folder '/nowhere'"):
+            self.find(cache, debian_release="trixie", **wanted)
