@@ -24,6 +24,10 @@ NO_CLUSTER = f"""\
 No cluster is selected, so nothing was done. The playbooks of kubeadm.control_plane run on clusters, the hosts of the group \
 {CLUSTERS_GROUP}, which an inventory file of the plugin kubeadm.control_plane.clusters makes from manifests and store. \
 Give that inventory with -i, and limit with names of clusters, not of machines"""
+EMPTY_FILE = (
+    "control_plane_plan_file is given and empty, so no plan was approved. Nothing was done. Give the file of a plan that was read; to reconcile without a "
+    "plan, leave the variable away."
+)
 # A pattern of hosts that fits none, without a warning.
 NOBODY = f"{CLUSTERS_GROUP}:!{CLUSTERS_GROUP}"
 # Those that sum up what became of each cluster.
@@ -54,12 +58,17 @@ class ActionModule(ActionBase):
             told = why or f"{NO_CLUSTER} (clusters here: {', '.join(known) or 'none'})."
             return readable({**result, "failed": True, "msg": told})
         wrong = self._wrong_values(variables, known)
+        # The role's own default is empty, too, and isn't known to this play.
+        if arguments["playbook"] == "reconcile" and self._value(variables, "control_plane_plan_file") == "":
+            wrong.append(EMPTY_FILE)
         if wrong:
             return readable({**result, "failed": True, "msg": "\n".join(wrong)})
         settled: dict[str, str] = {}
-        if arguments["playbook"] and len(hosts) > 1:
+        if arguments["playbook"] and (len(hosts) > 1 or self._is_left_out(arguments["playbook"], hosts[0], variables)):
             settled = self._glance(arguments["playbook"], hosts, variables["hostvars"])
-            Screen().display(_shown(arguments["playbook"], hosts, settled))
+            shown = _shown(arguments["playbook"], hosts, settled)
+            if shown:
+                Screen().display(shown)
         left = [each for each in hosts if each not in settled]
         facts = {
             "fleet_hosts": CLUSTERS_GROUP if not settled else left or NOBODY,
@@ -71,6 +80,24 @@ class ActionModule(ActionBase):
             # Also where no cluster is left to be planned: without it the next job of a workflow would not know that none was approved.
             found["ansible_stats"] = {"data": {"control_plane_plan": {}}, "per_host": False, "aggregate": True}
         return readable({**result, "changed": False, **found})
+
+    def _is_left_out(self, playbook: str, host: str, variables: dict[str, t.Any]) -> bool:
+        """Return whether a run is given plans, and none of this cluster.
+
+        The full way refuses the cluster before it is known whether there is anything to do.
+        """
+        approved = self._value(variables, "control_plane_plan")
+        return playbook == "reconcile" and isinstance(approved, dict) and host not in approved
+
+    def _value(self, variables: dict[str, t.Any], name: str) -> t.Any:
+        """Return a variable's value, or None.
+
+        None is for one that is not given, and for a template that only the cluster's own tasks can resolve.
+        """
+        try:
+            return self._templar.template(variables.get(name))
+        except Exception:  # whatever a user's template does, the task that reads the variable reports it
+            return None
 
     def _wrong_values(self, variables: dict[str, t.Any], known: t.Sequence[str]) -> list[str]:
         """Return what is wrong with values of -e and the first cluster."""
@@ -119,6 +146,8 @@ def _shown(playbook: str, hosts: t.Sequence[str], settled: t.Mapping[str, str]) 
     left = [each for each in hosts if each not in settled]
     unchecked = [each for each in hosts if settled.get(each) == UNCHECKED]
     lines = [f"{len(settled)} of {len(hosts)} clusters have nothing to do"]
+    if len(hosts) == 1:
+        return block(["", f"{hosts[0]} has nothing to do"]) if settled else ""
     if not left and playbook in SUMMED_UP:
         lines = [run_outcomes.summary_text(playbook, {}, len(settled))]
     if unchecked:

@@ -22,6 +22,7 @@ TOGETHER = ("store", "workload")
 WITH_PLAYBOOKS = (
     "store/test_playbooks.py",
     "store/test_kept_plan.py",
+    "store/test_awx_jobs.py",
     "store/test_from_cluster_api.py",
     "store/test_interleavings.py",
     "store/test_deleted_control_plane.py",

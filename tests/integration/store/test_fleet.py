@@ -22,6 +22,7 @@ from api_proxy import ApiProxy, requests_of_a_pass
 from api_server import ApiServer
 from locks import as_run
 from recorded_fleet import FleetWorkspace, Recording, name_of
+from runner_jobs import sliced
 from store_objects import machine, secret
 from workspace import Run
 
@@ -110,6 +111,10 @@ def test_a_cluster_that_was_not_planned_is_not_acted_on(fleet: FleetWorkspace, s
     run = fleet.playbook("reconcile", "-e", json.dumps({"control_plane_plan": approved})).failed()
     assert f"no plan of {name_of(1)} was approved" in run.text
     assert "SUMMARY of reconcile: 4 clusters: 1 failed, 3 with nothing to do" in run.text
+    given = ("-e", json.dumps({"control_plane_plan": approved}))
+    alone = fleet.playbook("reconcile", *given, "--limit", name_of(2)).succeeded()
+    assert f"{name_of(2)} has nothing to do" in alone.text
+    assert "was approved" in fleet.playbook("reconcile", *given, "--limit", name_of(1)).failed().text
 
 
 def test_a_pass_asks_as_often_as_the_page_says(fleet: FleetWorkspace, server: ApiServer, tmp_path: Path) -> None:
@@ -152,7 +157,7 @@ def test_slices_cover_all_clusters_once(fleet: FleetWorkspace, tmp_path: Path) -
         check=True,
     )
     whole = json.loads(listed.stdout)
-    slices = [_slice(whole, number, 3) for number in range(3)]
+    slices = [sliced(whole, number, 3) for number in range(3)]
     assert sorted(host for each in slices for host in each["control_planes"]["hosts"]) == names(0, 1, 2, 3)
     runs = []
     for number, document in enumerate(slices):
@@ -172,16 +177,6 @@ def test_slices_cover_all_clusters_once(fleet: FleetWorkspace, tmp_path: Path) -
         assert "is locked by another run" not in run.text and "the lock is held by" not in run.text
         assert ("SUMMARY" in run.output) is (len(mine) > 1)
         assert not any(other in run.output for other in set(names(0, 1, 2, 3)) - set(mine))
-
-
-def _slice(whole: Object, number: int, count: int) -> Object:
-    """The inventory script that AWX gives a slice of a job: every count-th host, in all its groups, and no other anywhere."""
-    hosts = sorted(whole["_meta"]["hostvars"])[number::count]
-    made: Object = {"_meta": {"hostvars": {host: whole["_meta"]["hostvars"][host] for host in hosts}}}
-    for group, content in whole.items():
-        if group != "_meta":
-            made[group] = {**content, "hosts": [host for host in content.get("hosts", []) if host in hosts]}
-    return made
 
 
 class FileFleet(FleetWorkspace):
