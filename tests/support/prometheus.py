@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -13,6 +12,7 @@ import shutil
 import subprocess
 import typing as t
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -21,6 +21,8 @@ import yaml
 from etcd_cluster import free_port, until
 
 DEFAULT_CACHE = "~/.cache/kubeadm-control-plane"
+SHIPPED = Path(__file__).resolve().parents[2] / "extensions" / "monitoring"
+RULES, DASHBOARD = SHIPPED / "control_plane.rules.yml", SHIPPED / "grafana.json"
 _LINE = re.compile(r'^(\w+)\{((?:\w+="(?:[^"\\\n]|\\[\\n"])*",?)*)\} (-?\d+)$')
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -54,18 +56,26 @@ def samples(text: str) -> dict[str, list[tuple[dict[str, str], int]]]:
     return found
 
 
+def dashboard_expressions() -> dict[str, str]:
+    """Return what the dashboard asks Prometheus, by panel and query: for all that a user may select there."""
+    panels = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
+    asked = {f"{panel['title']} {each['refId']}": each["expr"] for panel in panels for each in panel["targets"]}
+    return {name: re.sub(r"\$(?:namespace|cluster)\b", ".*", expression) for name, expression in asked.items()}
+
+
 class Monitoring:
-    """A Prometheus with alert rules, and the node_exporter that it scrapes each second, on loopback.
+    """A Prometheus with the alert rules, and the node_exporter that it scrapes each second, on loopback.
+
+    What the rules wait before they fire is left out.
 
     Args:
         folder: for their own files.
         metrics: the folder that node_exporter reads.
-        rules: the file of alert rules; what they wait before they fire is left out.
     """
 
-    def __init__(self, folder: Path, metrics: Path, rules: Path) -> None:
+    def __init__(self, folder: Path, metrics: Path) -> None:
         exporter, self._port = f"127.0.0.1:{free_port()}", free_port()
-        document = yaml.safe_load(rules.read_text(encoding="utf-8"))
+        document = yaml.safe_load(RULES.read_text(encoding="utf-8"))
         for group in document["groups"]:
             for rule in group["rules"]:
                 rule.pop("for", None)
@@ -95,18 +105,33 @@ class Monitoring:
 
     def _get(self, path: str) -> t.Any:
         url = f"http://127.0.0.1:{self._port}/api/v1/{path}"
-        with contextlib.suppress(urllib.error.URLError, ConnectionError), urllib.request.urlopen(url) as answer:
-            return json.load(answer)["data"]
-        return {}
+        try:
+            with urllib.request.urlopen(url) as answer:
+                return json.load(answer)["data"]
+        except urllib.error.HTTPError:
+            raise
+        except (urllib.error.URLError, ConnectionError):
+            # It has not begun yet.
+            return {}
 
     def alerts(self) -> dict[str, dict[str, t.Any]]:
         """The alerts that fire now, by name."""
         return {each["labels"]["alertname"]: each for each in self._get("alerts").get("alerts") or ()}
 
+    def series(self, expression: str) -> list[dict[str, t.Any]]:
+        """What Prometheus answers now; an expression that it does not take is an error."""
+        return list(self._get(f"query?query={urllib.parse.quote(expression)}").get("result") or ())
+
     def value(self, metric: str) -> str:
         """The newest value of a metric that has one line, "" where there is none."""
-        found = self._get(f"query?query={metric}").get("result") or ()
+        found = self.series(metric)
         return str(found[0]["value"][1]) if found else ""
+
+    def until_answered(self, but: t.Collection[str] = ()) -> None:
+        """Wait until each of the dashboard's questions has an answer, but these."""
+        for name, expression in dashboard_expressions().items():
+            if name not in but:
+                until(f"{name} is answered", lambda asked=expression: self.series(asked))  # type: ignore[misc]
 
     def until_alerts(self, what: str, condition: t.Callable[[dict[str, dict[str, t.Any]]], t.Any]) -> t.Any:
         """Wait until the alerts are as wanted and return what the condition does."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -28,6 +29,7 @@ class SearchedLife:
         self.secrets = Secrets()
         self.samples = Samples()
         self.outputs: list[str] = []
+        self.shown = workspace.folder / "shown"
         self._before = set(HOME.glob("*"))
         self._searched = Search(self.secrets, workspace.folder)
 
@@ -74,8 +76,22 @@ class SearchedLife:
         for name in self.machines.names():
             self._searched.machine(self.machines, name)
 
+    def show(self) -> None:
+        """Have made what people are shown of the cluster: its report, in all forms, its status as a document, and its metrics."""
+        self.shown.mkdir()
+        formats = {"control_plane_report_formats": ["html", "markdown", "svg"]}
+        asked = {
+            "report": json.dumps({"control_plane_report_directory": str(self.shown), **formats}),
+            "status": f"control_plane_output_file={self.shown}/status.json",
+            "metrics": f"control_plane_metrics_directory={self.shown}",
+        }
+        for playbook, variables in asked.items():
+            run = self.workspace.playbook(playbook, "-vvvv", "-e", variables).succeeded()
+            self._searched.data(f"the output of {playbook}", run.output.encode())
+
     def search(self) -> Search:
         """Look through everything else."""
+        self._searched.files("what people are shown", *self.shown.iterdir())
         for number, output in enumerate(self.outputs):
             self._searched.data(f"the output of run {number}", output.encode())
         self._searched.store(self.workspace)

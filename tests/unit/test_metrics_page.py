@@ -12,15 +12,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from prometheus import promtool
+from prometheus import DASHBOARD, RULES, promtool
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.role_variables import SETTINGS
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.metrics.text import PREFIX, RUN, STATE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-RULES = ROOT / "extensions" / "monitoring" / "control_plane.rules.yml"
-DASHBOARD = ROOT / "extensions" / "monitoring" / "grafana.json"
 KNOWN = {*STATE, *RUN}
 CLUSTER = '{store="s",cluster_namespace="default",cluster_name="prod"}'
 MINUTE, DAY = 60, 86400

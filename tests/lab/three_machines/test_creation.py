@@ -236,13 +236,15 @@ def test_a_second_run_changes_nothing(workspace: Workspace, machines: Machines, 
 
 
 def test_no_secret_comes_to_light(life: SearchedLife, artefacts: Path) -> None:
-    """Not in what the runs say, in journals, in temporary folders, in the store beside its Secrets, in what processes show of themselves."""
+    """Not in what the runs say, in report, status and metrics, in journals, in temporary folders, in the store beside its Secrets, in processes."""
+    life.show()
     searched = life.search()
     figures = {"secrets": len(life.secrets.names), "samples": life.samples.taken, "bytes": searched.bytes}
     (artefacts / "secrets.json").write_text(json.dumps(figures, indent=2))
     assert searched.found == []
     assert all(searched.bytes[f"the output of run {number}"] > 10_000 for number in range(len(life.outputs)))
     assert searched.bytes["cmdline of processes"] > 10_000 and searched.bytes["environ of processes"] > 10_000
+    assert {path.suffix for path in life.shown.iterdir()} == {".html", ".md", ".svg", ".json", ".prom"}
     assert searched.bytes["the store"] > 10_000 and life.samples.taken > 100
     for kind in (
         "-ca/tls.key",
