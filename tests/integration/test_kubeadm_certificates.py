@@ -17,7 +17,7 @@ import pytest
 from api_server import find_binary
 from cryptography import x509
 from cryptography.x509.oid import NameOID
-from lab_kubernetes import VERSION
+from lab_kubernetes import API, VERSION
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.kubeadm_renewal import (
@@ -152,7 +152,7 @@ def test_the_clusters_own_configuration(node: Node) -> None:
     other = node.folder / "other"
     kubeadm("certs", "ca", f"--cert-dir={other}")
     cluster = {
-        "apiVersion": "kubeadm.k8s.io/v1beta2",
+        "apiVersion": API,
         "kind": "ClusterConfiguration",
         "kubernetesVersion": VERSION,
         "certificatesDir": str(other),

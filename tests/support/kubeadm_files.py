@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 from api_server import find_binary
-from lab_kubernetes import VERSION
+from lab_kubernetes import API, VERSION
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import (
@@ -45,13 +45,13 @@ PKI = "/etc/kubernetes/pki"
 FILES = {CA: "ca", "etcd": "etcd/ca", "frontProxy": "front-proxy-ca", SERVICE_ACCOUNT: "sa"}
 CONFIG: list[dict[str, t.Any]] = [
     {
-        "apiVersion": "kubeadm.k8s.io/v1beta2",
+        "apiVersion": API,
         "kind": "InitConfiguration",
         "localAPIEndpoint": {"advertiseAddress": "10.0.0.1"},
         "nodeRegistration": {"name": "cp-1"},
     },
     {
-        "apiVersion": "kubeadm.k8s.io/v1beta2",
+        "apiVersion": API,
         "kind": "ClusterConfiguration",
         "kubernetesVersion": VERSION,
         "controlPlaneEndpoint": "10.0.0.100:6443",

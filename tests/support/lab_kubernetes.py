@@ -78,6 +78,8 @@ REQUESTS = requests(os.environ.get(SETTING, ""), os.environ.get(DEBIAN, ""))
 VERSION = REQUESTS[0].version
 # The version of upgrades; without one, VERSION, so that tests of it can be collected (and are skipped).
 NEXT = REQUESTS[-1].version
+# The apiVersion of configuration that is given to VERSION's kubeadm.
+API = kubernetes_versions.api_version_for(VERSION).api_version
 # A PodDisruptionBudget's (Kubernetes' guide of deprecated APIs).
 BUDGETS = "policy/v1" if kubernetes_versions.parse(VERSION).at_least(21) else "policy/v1beta1"
 upgrades = pytest.mark.skipif(NEXT == VERSION, reason=f"no second Kubernetes to go to from {VERSION}: {SETTING}")

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from etcd_cluster import find_etcd, free_port
 from kubeadm_files import KUBEADM, PKI, Node, materials_of
-from lab_kubernetes import VERSION
+from lab_kubernetes import API, VERSION
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import (
@@ -101,13 +101,13 @@ class ControlPlane:
         peer = f"https://127.0.0.1:{self.ports['peer']}"
         config: list[dict[str, t.Any]] = [
             {
-                "apiVersion": "kubeadm.k8s.io/v1beta2",
+                "apiVersion": API,
                 "kind": "InitConfiguration",
                 "localAPIEndpoint": {"advertiseAddress": ADDRESS, "bindPort": self.ports["api"]},
                 "nodeRegistration": {"name": "cp-1"},
             },
             {
-                "apiVersion": "kubeadm.k8s.io/v1beta2",
+                "apiVersion": API,
                 "kind": "ClusterConfiguration",
                 "kubernetesVersion": VERSION,
                 "apiServer": {
