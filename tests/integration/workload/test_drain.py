@@ -9,6 +9,7 @@ import os
 import typing as t
 from pathlib import Path
 
+import lab_kubernetes
 import pytest
 from etcd_cluster import until
 from systemd import StandInSystemd
@@ -22,7 +23,7 @@ from .conftest import Workload
 NODES = "/api/v1/nodes"
 NAMESPACE = "/api/v1/namespaces/default"
 PODS = f"{NAMESPACE}/pods"
-BUDGETS = "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets"
+BUDGETS = f"/apis/{lab_kubernetes.BUDGETS}/namespaces/default/poddisruptionbudgets"
 ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments"
 RUNNING = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 NAME = "cp-2"
