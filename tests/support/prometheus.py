@@ -108,10 +108,10 @@ class Monitoring:
         try:
             with urllib.request.urlopen(url) as answer:
                 return json.load(answer)["data"]
-        except urllib.error.HTTPError:
-            raise
-        except (urllib.error.URLError, ConnectionError):
-            # It has not begun yet.
+        except (urllib.error.URLError, ConnectionError) as error:
+            if isinstance(error, urllib.error.HTTPError) and error.code != 503:
+                raise
+            # It has not begun yet: nobody listens, or it says that it is not ready.
             return {}
 
     def alerts(self) -> dict[str, dict[str, t.Any]]:
