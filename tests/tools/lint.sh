@@ -45,11 +45,11 @@ docs() {
   (cd "$CACHE/build/source" && antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck --disallow-unknown-collection-refs \
     --validate-collection-refs self .)
 }
-# The image is built where there is a registry; here the folder that it is built of. Its entry point is what keeps ansible-playbook from being process 1.
+# The image is built where there is a registry; here the folder that it is built of, whose file has another name where there is no podman. Its entry point is what keeps ansible-playbook from being process 1.
 execution_environment() {
   local context="$CACHE/execution-environment"
   rm -rf "$context"
-  "$VENV_IMPORTER/bin/ansible-builder" create --file extensions/awx/execution-environment.yml --context "$context" || return 1
+  "$VENV_IMPORTER/bin/ansible-builder" create --file extensions/awx/execution-environment.yml --context "$context" --output-filename Containerfile || return 1
   grep -E '^ENTRYPOINT .*dumb-init' "$context/Containerfile"
 }
 shell_scripts() {
