@@ -14,5 +14,6 @@ use_venv "$(main_venv)"
 cd "$CACHE"
 images='[{"version": "v1.20.2", "source": "auto", "binaries": "", "debian": "bookworm"}]'
 [ -z "${KUBEADM_CONTROL_PLANE_KUBERNETES:-}${KUBEADM_CONTROL_PLANE_DEBIAN:-}" ] || images="$(python "$REPO/tests/tools/kubernetes_images.py")"
+# One at a time, as several steps begin with it: apt installs for one alone, and refuses the others.
 long "${1:-image.log}" "machine images with Kubernetes ${KUBEADM_CONTROL_PLANE_KUBERNETES:-v1.20.2}" "4 s, or 6 to 10 minutes the first time" \
-  ansible-playbook -i localhost, -e "{\"kubernetes_images\": $images}" "$REPO/tests/tools/image.yml"
+  flock "$CACHE/image.lock" ansible-playbook -i localhost, -e "{\"kubernetes_images\": $images}" "$REPO/tests/tools/image.yml"
