@@ -148,6 +148,20 @@ def test_what_is_refused_starts_nothing(workspace: OperatorWorkspace) -> None:
     refused("all", workflow(group("a", "one", selector={})), said)
 
 
+def test_an_earlier_run_that_was_rescued_is_no_failure_of_an_action(workspace: OperatorWorkspace) -> None:
+    """In one play: a reconcile fails, the play goes on, and the Action comes to its end."""
+    role = {"name": "kubeadm.control_plane.control_plane"}
+    refused = {"ansible.builtin.include_role": role, "vars": {"control_plane_manifests": ["/nowhere.yml"]}}
+    workspace.action(workflow(group("a", "one", nodeFilter="Head")), name="first")
+    then = {
+        "ansible.builtin.include_role": {"name": "kubeadm.control_plane.operator"},
+        "vars": {"operator_manifest": "first.yml"},
+    }
+    workspace.write_playbook("own.yml", {"block": [refused], "rescue": [then]})
+    run = workspace.playbook("own.yml").succeeded()
+    assert "/nowhere.yml: the file cannot be read" in run.text and len(workspace.ran()) == 1
+
+
 def test_in_the_middle_of_a_rotation_no_machine_is_made(workspace: OperatorWorkspace) -> None:
     """What an aborted rotation left in the store holds it back, and Actions that would undo it; the way out is said."""
     workspace.keep_secret("authority-rotation", {"rotation": '{"action": "rotate-1"}', "ca.new.crt": "new"})
