@@ -67,6 +67,7 @@ RULES: dict[str, Rule] = {
     "control_plane_replace": {"type": "str", "choices": ["allow", "ask", "never"]},
     "control_plane_unknown_documents": {"type": "str", "choices": ["report", "refuse"]},
     "control_plane_until": {"type": "str", "choices": ["healthy", "settled"]},
+    "machine_nspawn_debian_release": {"type": "str", "choices": ["", "bookworm", "trixie"]},
     "operator_mode": {"type": "str", "choices": ["", "Auto", "Controlled", "DryRun"]},
 }
 SERIAL = "control_plane_serial"
