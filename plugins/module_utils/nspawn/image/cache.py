@@ -149,12 +149,15 @@ def for_machine(cache: Cache, params: t.Mapping[str, t.Any], warnings: list[str]
         )
     request = request_of(params, name, version)
     wanted = params["debian_release"]
-    if (
-        known is not None
-        and request.source in (known["source"], "auto")
-        and wanted in (None, debian.release_of(known["base"]))
-    ):
-        return known
+    if known is not None and wanted in (None, debian.release_of(known["base"])):
+        if request.source in (known["source"], "auto"):
+            return known
+    elif known is not None and not params["build"]:
+        raise NspawnError(
+            f"machine image {name} has Debian {debian.release_of(known['base'])}, but {wanted} is wanted, and it may not be built here. Nothing was "
+            f"made. Name another image in the machine template, or none (it is then {image_name(version)}); or build it first with the module "
+            "kubeadm.control_plane.nspawn_image."
+        )
     record, changed = ensure(cache, request, progress_of(cache, request))
     if changed:
         warnings.extend(record["warnings"])

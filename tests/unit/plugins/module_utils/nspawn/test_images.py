@@ -214,4 +214,6 @@ class TestFinding:
         for release in (None, "bookworm"):
             assert self.find(cache, debian_release=release, **wanted)["name"] == "golden"
         with pytest.raises(NspawnError, match="there is no folder '/nowhere'"):
+            self.find(cache, debian_release="trixie", build=True, **wanted)
+        with pytest.raises(NspawnError, match="golden has Debian bookworm, but trixie is wanted"):
             self.find(cache, debian_release="trixie", **wanted)
