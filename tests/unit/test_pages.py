@@ -14,14 +14,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FENCED = re.compile(r"^```.*?^```", re.M | re.S)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
-HEADING = re.compile(r"^#+ +(.+?) *$", re.M)
+HEADING = re.compile(r"^(#+) +(.+?) *$", re.M)
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 
 
 def _anchors(page: Path) -> set[str]:
     """Return the anchors that a page's headings get, as GitHub makes them: lower case, "-" for a blank, no punctuation."""
     headings = HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
-    texts = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    texts = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for _level, heading in headings)
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in texts}
 
 
@@ -41,6 +41,13 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert target.exists(), f"{link}: no such file"
         if anchor:
             assert anchor in _anchors(target), f"{link}: no such heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_headings_skip_no_level(page: Path) -> None:
+    """`make docs` refuses a page in which they do."""
+    levels = [len(level) for level, _text in HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8")))]
+    assert [(before, level) for before, level in zip([0, *levels], levels) if level > before + 1] == []
 
 
 def test_links_of_shipped_pages_lead_to_what_is_shipped() -> None:
