@@ -13,7 +13,7 @@ from typing import Any, Optional
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.kubernetes_versions import parse
 from ....module_utils.common.values import clip
-from ...objects import kinds
+from ...objects import advice, kinds
 from ...objects.bootstrap_data import health_check_seconds
 from .. import terms
 from ..checks.preflight import preflight
@@ -33,7 +33,6 @@ _IN_PLACE = (
     "(docs/change_configuration.md), renewCertificates for certificates. Or take the change back. An endpoint can't be moved later: a new cluster is best "
     "given a load balancer's or a virtual address."
 )
-_UNMARK = f"Take the annotation {kinds.ANNOTATION_DELETE_MACHINE} off it. Another machine goes then."
 _SURGELESS_REPLICAS = 3
 _SHOWN = 3
 
@@ -112,7 +111,9 @@ def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
     old = {each.name for each in context.old}
     victim = select(view, context.machines, old)
     if victim is behind_endpoint(view):
-        return _endpoint_lost(view, victim, "a scale-down would remove", _UNMARK)
+        unmarked = f"{kinds.ANNOTATION_DELETE_MACHINE} off the Machine ({advice.edit(kinds.MACHINE, victim.name)})"
+        fix = f"For another machine to go, take the annotation {unmarked}."
+        return _endpoint_lost(view, victim, "a scale-down would remove", fix)
     # A rollback that removes newer machines makes no older machine; a removal before an addition makes one.
     result = preflight(context, adding=False, step=step, machine=victim, fresh=step.replaces and step.begins)
     if result.failed:

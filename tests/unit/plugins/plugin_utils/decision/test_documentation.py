@@ -59,6 +59,8 @@ CONDITIONS = {
 # Reasons of conditions, gates of kubeadm, parts of texts, and the group under which remediation's checks fail.
 OTHERS = {
     "Applied",
+    # In place of a name that can't be typed.
+    "HOST",
     # Types of addresses.
     "Hostname",
     "InternalDNS",
