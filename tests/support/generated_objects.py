@@ -23,6 +23,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.sc
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import machine_health_check, structures
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.convert import whole_objects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.equivalence import ABSENT
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers import machine_deployment
 
 Object = dict[str, Any]
 OLDER = ("v1alpha3", "v1alpha4", "v1beta1")
@@ -126,6 +127,22 @@ STATUS: dict[str, Any] = {
         "conditions": CONDITIONS,
         "deprecated": {"v1beta1": LEGACY},
     },
+    "MachineDeployment": {
+        **dict.fromkeys(("selector", "phase"), "string"),
+        **dict.fromkeys(("replicas", "observedGeneration"), "integer"),
+        **CURRENT,
+        "versions": [{"version": "string", "replicas": "integer"}],
+        "conditions": CONDITIONS,
+        "deprecated": {"v1beta1": {"conditions": CONDITIONS, "availableReplicas": "integer", **COUNTERS}},
+    },
+    "MachineSet": {
+        "selector": "string",
+        **dict.fromkeys(("replicas", "observedGeneration"), "integer"),
+        **CURRENT,
+        "conditions": CONDITIONS,
+        "deprecated": {"v1beta1": {**LEGACY, "fullyLabeledReplicas": "integer", "readyReplicas": "integer"}},
+    },
+    "KubeadmConfigTemplate": {},
     "MachineHealthCheck": {
         **dict.fromkeys(("expectedMachines", "currentHealthy", "remediationsAllowed", "observedGeneration"), "integer"),
         "targets": ["string"],
@@ -138,6 +155,9 @@ SPEC = {
     "KubeadmControlPlane": structures.CONTROL_PLANE_SPEC["hub"],
     "Machine": structures.MACHINE_SPEC["hub"],
     "KubeadmConfig": structures.KUBEADM_CONFIG_SPEC["hub"],
+    "KubeadmConfigTemplate": machine_deployment.CONFIG_TEMPLATE_SPEC["hub"],
+    "MachineDeployment": machine_deployment.SPEC["hub"],
+    "MachineSet": machine_deployment.SET_SPEC["hub"],
     "MachineHealthCheck": machine_health_check.SPEC["hub"],
 }
 GROUP = {
@@ -145,6 +165,9 @@ GROUP = {
     "Machine": "cluster.x-k8s.io",
     "KubeadmControlPlane": "controlplane.cluster.x-k8s.io",
     "KubeadmConfig": "bootstrap.cluster.x-k8s.io",
+    "KubeadmConfigTemplate": "bootstrap.cluster.x-k8s.io",
+    "MachineDeployment": "cluster.x-k8s.io",
+    "MachineSet": "cluster.x-k8s.io",
     "MachineHealthCheck": "cluster.x-k8s.io",
 }
 METADATA = st.fixed_dictionaries(

@@ -27,7 +27,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _QUALIFIED = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _ACTION = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-_VARIABLES = (".cluster.name", ".kubeadmControlPlane.name", ".random")
+CONTROL_PLANE_NAME, SET_NAME = ".kubeadmControlPlane.name", ".machineSet.name"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Ansible's special variables without "ansible_" in front; several of them decide which host is reached.
 _SPECIAL = frozenset(
@@ -168,16 +168,17 @@ def suffixes(seed: str) -> Iterator[str]:
         yield "".join(RANDOM_ALPHABET[byte % len(RANDOM_ALPHABET)] for byte in drawn)
 
 
-def template_problems(template: str, cluster: str, control_plane: str) -> list[str]:
+def template_problems(template: str, cluster: str, control_plane: str, owner: str = CONTROL_PLANE_NAME) -> list[str]:
     """Return the problems with a machine naming template.
 
     Rules (docs/reference/cluster_api.md, "Creating a machine", "Admission rules"):
-    only the three variables, `.random` is mandatory, the result is an RFC 1123 subdomain.
+    only the three variables, `.random` is mandatory, the result is an RFC 1123 subdomain. `owner` is the variable that has the name of what
+    owns the machines, `control_plane` its value.
     """
     problems: list[str] = []
     used = [action.strip() for action in _ACTION.findall(template)]
     for name in used:
-        if name not in _VARIABLES:
+        if name not in (".cluster.name", owner, ".random"):
             problems.append("'{{ " + name + " }}' is not a variable of a machine naming template")
     if ".random" not in used:
         problems.append("the template has no {{ .random }}, so every machine would get the same name")
@@ -185,7 +186,7 @@ def template_problems(template: str, cluster: str, control_plane: str) -> list[s
     if "{{" in rest or "}}" in rest:
         problems.append("a '{{' or '}}' has no partner")
     if not problems:
-        name = _render(template, cluster, control_plane, "x" * RANDOM_LENGTH)
+        name = _render(template, cluster, control_plane, "x" * RANDOM_LENGTH, owner)
         if not is_dns_subdomain(name):
             problems.append(f"it renders to {name!r}, which is not an RFC 1123 name")
     return problems
@@ -214,12 +215,23 @@ def machine_name(template: str, cluster: str, control_plane: str, random: str = 
                 for problem in problems
             ]
         )
-    name = _render(template, cluster, control_plane, random)
-    if len(name) > MACHINE_NAME_LIMIT:
-        name = name[: MACHINE_NAME_LIMIT - RANDOM_LENGTH] + random
-    return name
+    return _short(_render(template, cluster, control_plane, random, CONTROL_PLANE_NAME), random)
 
 
-def _render(template: str, cluster: str, control_plane: str, random: str) -> str:
-    values = {".cluster.name": cluster, ".kubeadmControlPlane.name": control_plane, ".random": random}
+def worker_name(template: str, cluster: str, machine_set: str, random: str) -> str:
+    """Return a worker's name from its deployment's naming template and five characters.
+
+    A template of "", or one that is invalid where it was never checked, means the name of the MachineSet.
+    """
+    if not template or template_problems(template, cluster, machine_set, SET_NAME):
+        template = "{{ .machineSet.name }}-{{ .random }}"
+    return _short(_render(template, cluster, machine_set, random, SET_NAME), random)
+
+
+def _short(name: str, random: str) -> str:
+    return name if len(name) <= MACHINE_NAME_LIMIT else name[: MACHINE_NAME_LIMIT - RANDOM_LENGTH] + random
+
+
+def _render(template: str, cluster: str, control_plane: str, random: str, owner: str) -> str:
+    values = {".cluster.name": cluster, owner: control_plane, ".random": random}
     return _ACTION.sub(lambda match: values[match.group(1).strip()], template)

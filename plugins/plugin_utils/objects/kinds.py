@@ -28,6 +28,9 @@ CLUSTER = "Cluster"
 MACHINE = "Machine"
 KUBEADM_CONTROL_PLANE = "KubeadmControlPlane"
 KUBEADM_CONFIG = "KubeadmConfig"
+KUBEADM_CONFIG_TEMPLATE = "KubeadmConfigTemplate"
+MACHINE_DEPLOYMENT = "MachineDeployment"
+MACHINE_SET = "MachineSet"
 MACHINE_HEALTH_CHECK = "MachineHealthCheck"
 CLUSTER_RESOURCE_SET = "ClusterResourceSet"
 CLUSTER_RESOURCE_SET_BINDING = "ClusterResourceSetBinding"
@@ -65,11 +68,17 @@ DEFAULT_PROVIDERS: Mapping[str, str] = {
 LABEL_CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 LABEL_CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 LABEL_CONTROL_PLANE_NAME = "cluster.x-k8s.io/control-plane-name"
+LABEL_DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
+LABEL_SET_NAME = "cluster.x-k8s.io/set-name"
+# Of a MachineSet and its Machines: what their template was, in a hash.
+LABEL_TEMPLATE_HASH = "machine-template-hash"
 LABEL_WATCH_FILTER = "cluster.x-k8s.io/watch-filter"
 
 FINALIZER_CONTROL_PLANE = "kubeadm.controlplane.cluster.x-k8s.io"
 FINALIZER_CLUSTER = "cluster.cluster.x-k8s.io"
 FINALIZER_MACHINE = "machine.cluster.x-k8s.io"
+FINALIZER_MACHINE_DEPLOYMENT = "cluster.x-k8s.io/machinedeployment"
+FINALIZER_MACHINE_SET = "cluster.x-k8s.io/machineset"
 
 ANNOTATION_PAUSED = "cluster.x-k8s.io/paused"
 ANNOTATION_MANAGED_BY = "cluster.x-k8s.io/managed-by"
@@ -86,6 +95,9 @@ ANNOTATION_DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 ANNOTATION_REMEDIATE_MACHINE = "cluster.x-k8s.io/remediate-machine"
 ANNOTATION_SKIP_REMEDIATION = "cluster.x-k8s.io/skip-remediation"
 ANNOTATION_CERTIFICATES_EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
+ANNOTATION_AUTOSCALER_LEAST = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
+ANNOTATION_AUTOSCALER_MOST = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+ANNOTATION_SKIP_PREFLIGHT_CHECKS = "machineset.cluster.x-k8s.io/skip-preflight-checks"
 ANNOTATION_CLONED_FROM_NAME = "cluster.x-k8s.io/cloned-from-name"
 ANNOTATION_CLONED_FROM_GROUP_KIND = "cluster.x-k8s.io/cloned-from-groupkind"
 
@@ -155,9 +167,12 @@ SECRET_PURPOSES: tuple[str, ...] = (
 _HUB_API: Mapping[str, str] = {
     CLUSTER: API_CLUSTER,
     MACHINE: API_CLUSTER,
+    MACHINE_DEPLOYMENT: API_CLUSTER,
+    MACHINE_SET: API_CLUSTER,
     MACHINE_HEALTH_CHECK: API_CLUSTER,
     KUBEADM_CONTROL_PLANE: API_CONTROL_PLANE,
     KUBEADM_CONFIG: API_BOOTSTRAP,
+    KUBEADM_CONFIG_TEMPLATE: API_BOOTSTRAP,
     CLUSTER_RESOURCE_SET: API_ADDONS,
     CLUSTER_RESOURCE_SET_BINDING: API_ADDONS,
     SECRET: API_CORE,

@@ -32,7 +32,7 @@ METADATA: Mapping[str, Any] = {
     "finalizers": "any",
     "selfLink": "any",
 }
-_TEMPLATE_METADATA = {"labels": MapOf("string"), "annotations": MapOf("string")}
+TEMPLATE_METADATA: Mapping[str, Any] = {"labels": MapOf("string"), "annotations": MapOf("string")}
 _REFERENCE_HUB = {"apiGroup": Needed(limits.GROUP), "kind": Needed(limits.KIND), "name": Needed(limits.NAME)}
 _REFERENCE_CLASSIC = {
     "apiVersion": "string",
@@ -217,7 +217,7 @@ _CONTROL_PLANE_HUB = {
     "version": Needed(limits.SHORT),
     "machineTemplate": Needed(
         {
-            "metadata": _TEMPLATE_METADATA,
+            "metadata": TEMPLATE_METADATA,
             "spec": Needed(
                 {
                     "infrastructureRef": Needed(_REFERENCE_HUB),
@@ -241,7 +241,7 @@ _CONTROL_PLANE_HUB = {
 _CONTROL_PLANE_TEMPLATE = {
     **{name: field for name, field in _CONTROL_PLANE_HUB.items() if name not in ("replicas", "version")},
     "machineTemplate": {
-        "metadata": _TEMPLATE_METADATA,
+        "metadata": TEMPLATE_METADATA,
         "spec": {"deletion": _DELETION, "taints": limits.MACHINE_TAINTS},
     },
 }
@@ -251,7 +251,7 @@ _CONTROL_PLANE_CLASSIC = {
     "infrastructureTemplate": _REFERENCE_CLASSIC,
     "nodeDrainTimeout": "duration",
     "machineTemplate": {
-        "metadata": _TEMPLATE_METADATA,
+        "metadata": TEMPLATE_METADATA,
         "infrastructureRef": _REFERENCE_CLASSIC,
         "readinessGates": limits.READINESS_GATES,
         "taints": limits.MACHINE_TAINTS,

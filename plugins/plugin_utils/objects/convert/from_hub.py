@@ -17,6 +17,7 @@ from typing import Any
 from ...documents.scalars import format_duration
 from ...kubeadm.configuration import fields
 from .. import kinds, machine_health_check
+from . import workers
 
 V1BETA2 = kinds.MANIFEST_VERSIONS[-1]
 _V1ALPHA4, _V1BETA1, _HUB_ONLY = 1, 2, 3
@@ -86,6 +87,10 @@ def older_spec(kind: str, spec: Mapping[str, Any], target: Target) -> dict[str, 
         return _config(spec, target)
     if kind == kinds.MACHINE_HEALTH_CHECK:
         return machine_health_check.to_classic(spec, target.index)
+    if kind in workers.KINDS:
+        return workers.to_classic(
+            kind, spec, target.index, lambda found: _machine(found, target), lambda found: _config(found, target)
+        )
     return copy.deepcopy(dict(spec))
 
 

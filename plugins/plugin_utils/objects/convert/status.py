@@ -81,6 +81,20 @@ _FORMS: Mapping[str, _Form] = {
         same={"dataSecretName": 0, "observedGeneration": 0},
         ready={"dataSecretCreated": "ready"},
     ),
+    kinds.MACHINE_DEPLOYMENT: _Form(
+        same={"selector": 0, "replicas": 0, "observedGeneration": 0, "phase": 0, "versions": _V1BETA1},
+        ready={},
+        counters=("updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas"),
+        current=("readyReplicas", "availableReplicas", "upToDateReplicas"),
+    ),
+    kinds.MACHINE_SET: _Form(
+        same={"selector": 0, "replicas": 0, "observedGeneration": 0, "versions": _V1BETA1},
+        ready={},
+        counters=("fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
+        current=("readyReplicas", "availableReplicas", "upToDateReplicas"),
+    ),
+    # It has no status.
+    kinds.KUBEADM_CONFIG_TEMPLATE: _Form(same={}, ready={}),
     kinds.MACHINE_HEALTH_CHECK: _Form(
         same=dict.fromkeys(
             ("expectedMachines", "currentHealthy", "remediationsAllowed", "observedGeneration", "targets"), 0

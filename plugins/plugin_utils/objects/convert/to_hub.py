@@ -25,7 +25,9 @@ from ...kubeadm.configuration import classic_form
 from .. import kinds, machine_health_check, structures
 from ..resource_sets import cluster_resource_set
 from ..user_annotations import NOTES
-from . import failure_domains
+from ..workers import machine_deployment
+from . import failure_domains, workers
+from .machine_specs import DELETION, hub_config, hub_machine, hub_reference, without_empty_taints
 from .zero_values import without_zeros
 
 # Kind -> API groups it may be written in. The 2019 proposal had KubeadmControlPlane in the cluster group.
@@ -34,6 +36,9 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     kinds.KUBEADM_CONTROL_PLANE: (kinds.GROUP_CONTROL_PLANE, kinds.GROUP_CLUSTER),
     kinds.MACHINE: (kinds.GROUP_CLUSTER,),
     kinds.KUBEADM_CONFIG: (kinds.GROUP_BOOTSTRAP,),
+    kinds.KUBEADM_CONFIG_TEMPLATE: (kinds.GROUP_BOOTSTRAP,),
+    kinds.MACHINE_DEPLOYMENT: (kinds.GROUP_CLUSTER,),
+    kinds.MACHINE_SET: (kinds.GROUP_CLUSTER,),
     kinds.MACHINE_HEALTH_CHECK: (kinds.GROUP_CLUSTER,),
     kinds.CLUSTER_RESOURCE_SET: (kinds.GROUP_ADDONS,),
 }
@@ -43,22 +48,18 @@ _DESCRIPTIONS: Mapping[str, Mapping[str, Any]] = {
     kinds.KUBEADM_CONTROL_PLANE: structures.CONTROL_PLANE_SPEC,
     kinds.MACHINE: structures.MACHINE_SPEC,
     kinds.KUBEADM_CONFIG: structures.KUBEADM_CONFIG_SPEC,
+    kinds.KUBEADM_CONFIG_TEMPLATE: machine_deployment.CONFIG_TEMPLATE_SPEC,
+    kinds.MACHINE_DEPLOYMENT: machine_deployment.SPEC,
+    kinds.MACHINE_SET: machine_deployment.SET_SPEC,
     kinds.MACHINE_HEALTH_CHECK: machine_health_check.SPEC,
     kinds.CLUSTER_RESOURCE_SET: cluster_resource_set.SPEC,
 }
-# (name in the classic form, name in the hub form) of durations below machineTemplate.
-_DELETION = (
-    ("nodeDrainTimeout", "nodeDrainTimeoutSeconds"),
-    ("nodeVolumeDetachTimeout", "nodeVolumeDetachTimeoutSeconds"),
-    ("nodeDeletionTimeout", "nodeDeletionTimeoutSeconds"),
-)
 
 
 def to_hub(document: Document, report: Report) -> dict[str, Any]:
     """Return the hub object of a document.
 
-    The kinds are Cluster, KubeadmControlPlane, Machine, KubeadmConfig, MachineHealthCheck, ClusterResourceSet, Secret,
-    ConfigMap and infrastructure kinds.
+    The kinds are those of kinds.py that a manifest or a store has, and infrastructure kinds.
 
     Violations go to `report`. What an annotation keeps of a newer version is not read: that is conversion.to_hub.
     """
@@ -104,6 +105,8 @@ def without_zero_values(obj: dict[str, Any]) -> dict[str, Any]:
 def _hints(kind: str, form: str) -> Mapping[str, str]:
     if kind == kinds.MACHINE_HEALTH_CHECK:
         return machine_health_check.HINTS[form]
+    if kind in (kinds.MACHINE_DEPLOYMENT, kinds.MACHINE_SET):
+        return machine_deployment.HINTS[form]
     return structures.HINTS_CLASSIC if form == "classic" else structures.HINTS_HUB
 
 
@@ -114,11 +117,13 @@ def _hub_spec(kind: str, spec: dict[str, Any], form: str, namespace: str, report
     if kind == kinds.KUBEADM_CONTROL_PLANE:
         return _control_plane(spec, form, namespace, report)
     if kind == kinds.MACHINE:
-        return _machine(spec, form, namespace, report)
+        return hub_machine(spec, "spec", form, namespace, report)
+    if kind in workers.KINDS:
+        return workers.to_hub(kind, spec, form, namespace, report)
     if form == "hub" or kind == kinds.CLUSTER_RESOURCE_SET:
         return spec
     if kind == kinds.KUBEADM_CONFIG:
-        return _kubeadm_config(spec, report)
+        return hub_config(spec, "spec", report)
     return machine_health_check.from_classic(spec, report)
 
 
@@ -153,65 +158,8 @@ def _metadata(metadata: Mapping[str, Any], report: Report) -> dict[str, Any]:
 def _cluster(spec: dict[str, Any], form: str, namespace: str, report: Report) -> dict[str, Any]:
     for key in ("controlPlaneRef", "infrastructureRef"):
         if key in spec:
-            spec[key] = _reference(spec[key], form, namespace, f"spec.{key}", f"spec.{key}", report)
+            spec[key] = hub_reference(spec[key], form, namespace, f"spec.{key}", f"spec.{key}", report)
     return spec
-
-
-def _reference(
-    reference: Mapping[str, Any], form: str, namespace: str, written: str, hub: str, report: Report
-) -> dict[str, Any]:
-    """Return an object reference as {apiGroup, kind, name}.
-
-    An ObjectReference of the classic form loses its version only.
-    """
-    if form == "hub":
-        return dict(reference)
-    report.moved(child(hub, "apiGroup"), child(written, "apiVersion"))
-    if reference.get("namespace") not in (None, "", namespace):
-        rule = f"a reference cannot leave its object's namespace {namespace!r}"
-        report.unreadable(child(written, "namespace"), reference["namespace"], rule, "Put both into one namespace.")
-    result = {key: reference[key] for key in ("kind", "name") if key in reference}
-    if "apiVersion" in reference:
-        group = kinds.group(reference["apiVersion"])
-        if result.get("kind") == kinds.KUBEADM_CONTROL_PLANE and group == kinds.GROUP_CLUSTER:
-            group = kinds.GROUP_CONTROL_PLANE
-        result["apiGroup"] = group
-    return result
-
-
-def _machine(spec: dict[str, Any], form: str, namespace: str, report: Report) -> dict[str, Any]:
-    holders = ((spec, "infrastructureRef", "spec"), (spec.get("bootstrap") or {}, "configRef", "spec.bootstrap"))
-    for holder, key, path in holders:
-        if key in holder:
-            where = child(path, key)
-            holder[key] = _reference(holder[key], form, namespace, where, where, report)
-    for name, hub_name in _DELETION if form == "classic" else ():
-        if name in spec:
-            deletion = spec.setdefault("deletion", {})
-            deletion[hub_name] = classic_form.whole_seconds(spec.pop(name), f"spec.{name}", report)
-            report.moved(f"spec.deletion.{hub_name}", f"spec.{name}")
-    return _without_empty_taints(spec)
-
-
-def _without_empty_taints(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a Machine's spec or template without empty taints.
-
-    They mean the same as none, unlike kubeadm's, and v1beta2 has no place for them.
-    """
-    if not spec.get("taints"):
-        spec.pop("taints", None)
-    for taint in spec.get("taints") or []:
-        if taint.get("value") == "":
-            del taint["value"]
-    return spec
-
-
-def _kubeadm_config(spec: dict[str, Any], report: Report) -> dict[str, Any]:
-    result = {**spec, **classic_form.configuration(spec, "spec", report)}
-    parts = ("initConfiguration", "joinConfiguration")
-    # One machine's configuration is for init or for join; a moved timeout must not make it both.
-    kept = [part for part in parts if part in spec] or parts[:1]
-    return {key: value for key, value in result.items() if key not in parts or key in kept}
 
 
 def _control_plane(spec: dict[str, Any], form: str, namespace: str, report: Report) -> dict[str, Any]:
@@ -231,7 +179,7 @@ def _control_plane(spec: dict[str, Any], form: str, namespace: str, report: Repo
                 **config,
                 **classic_form.configuration(config, "spec.kubeadmConfigSpec", report),
             }
-    _without_empty_taints((result.get("machineTemplate") or {}).get("spec") or {})
+    without_empty_taints((result.get("machineTemplate") or {}).get("spec") or {})
     rollout = result.get("rollout")
     if rollout and "after" in rollout:
         rollout["after"] = utc_time(rollout["after"])
@@ -251,7 +199,7 @@ def _machine_template(spec: Mapping[str, Any], result: dict[str, Any], namespace
     )
     where = "spec.machineTemplate.spec.infrastructureRef"
     if found is not None:
-        inner["infrastructureRef"] = _reference(found[1], "classic", namespace, found[0], where, report)
+        inner["infrastructureRef"] = hub_reference(found[1], "classic", namespace, found[0], where, report)
         report.moved(where, found[0])
     else:
         report.moved(where, "spec.machineTemplate.infrastructureRef")
@@ -259,7 +207,7 @@ def _machine_template(spec: Mapping[str, Any], result: dict[str, Any], namespace
         if name in template:
             inner[name] = template[name]
             report.moved(f"spec.machineTemplate.spec.{name}", f"spec.machineTemplate.{name}")
-    for name, hub_name in _DELETION:
+    for name, hub_name in DELETION:
         duration = _one_of(
             (f"spec.{name}", spec.get(name)), (f"spec.machineTemplate.{name}", template.get(name)), report
         )

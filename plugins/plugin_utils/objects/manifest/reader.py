@@ -8,9 +8,8 @@ They are read, converted, defaulted, validated, with every violation at once.
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,63 +20,13 @@ from .. import defaults, kinds
 from ..convert import whole_objects
 from ..validate import cluster as validate_cluster
 from ..validate import control_plane as validate
-from . import belongings
+from . import belongings, worker_documents
+from .cluster_manifest import ClusterEntry, ClusterManifest
+from .missing import report_missing
 from .related import Index, control_plane_reference, named_kind, reference_group, template_reference
-from .unmanaged import CORE, REPORT, Others, UnmanagedKind, sort_out
+from .unmanaged import CORE, REPORT, Others, sort_out
 
 _TEMPLATE_PATH = "spec.machineTemplate.spec.infrastructureRef"
-
-
-@dataclass(frozen=True)
-class ClusterEntry:
-    """Cluster that the manifests name, with its files.
-
-    `paths` are the files that hold its objects; `error` when a file cannot be read.
-
-    `labels` are the Cluster's, None where it could not be read.
-    """
-
-    namespace: str
-    name: str
-    paths: tuple[str, ...]
-    error: ManifestError | None = None
-    labels: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class ClusterManifest:
-    """Objects of one cluster in hub form, defaulted and valid.
-
-    `warnings` are sentences for the user.
-
-    `left_out` names the fields of the control plane that the manifest says nothing about and that keep their stored value
-    (defaults.left_out); the rules that depend on them are checked against what is stored.
-
-    `unmanaged` are the kinds of the documents beside, which are left alone.
-
-    `resources` are the ConfigMaps and Secrets that `resource_sets` name.
-    """
-
-    cluster: dict[str, Any]
-    control_plane: dict[str, Any]
-    machine_template: dict[str, Any]
-    infrastructure_cluster: dict[str, Any]
-    secrets: tuple[dict[str, Any], ...] = ()
-    warnings: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    reports: Mapping[str, Report] = field(default_factory=dict, compare=False, repr=False)
-    health_checks: tuple[dict[str, Any], ...] = ()
-    unmanaged: tuple[UnmanagedKind, ...] = field(default=(), compare=False)
-    resource_sets: tuple[dict[str, Any], ...] = ()
-    resources: tuple[dict[str, Any], ...] = ()
-
-    def report(self, obj: Mapping[str, Any]) -> Report:
-        """Return a report for further violations of one of the objects.
-
-        It uses the manifest's own terms.
-        """
-        label = kinds.label_of(obj)
-        return self.reports[label].again() if label in self.reports else Report(label)
 
 
 @dataclass
@@ -161,7 +110,7 @@ def read_cluster(
     """
     documents, violations = read_files(list(dict.fromkeys(paths)), contents)
     reading = _Reading(documents, namespace, kinds.DEFAULT_PROVIDERS if providers is None else providers, violations)
-    index = Index(documents)
+    index = Index(documents, reading.providers)
     _duplicates(reading, index)
     found = index.get(kinds.CLUSTER, namespace, name)
     if found is None:
@@ -208,6 +157,8 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
         template = _template(control_plane, control_plane_report, reading, index)
     if infrastructure is not None:
         _endpoints(cluster, infrastructure, cluster_report)
+    newest = (control_plane or {}).get("spec", {}).get("version")
+    workers = worker_documents.read(document, index, reading.take, reading.used, newest)
     secrets = tuple(belongings.secrets(document, index, reading.take))
     checks = tuple(belongings.health_checks(document, index, reading.take))
     sets = tuple(belongings.resource_sets(document, index, reading.take))
@@ -220,7 +171,11 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
     if control_plane is None or infrastructure is None or template is None:
         return None
     reports = {report.name: report for report in reading.reports}
-    warnings = (*_warnings(control_plane), *(reports[found.label].warnings if found is not None else ()))
+    warnings = (
+        *_warnings(control_plane),
+        *(reports[found.label].warnings if found is not None else ()),
+        *workers.warnings,
+    )
     return ClusterManifest(
         cluster,
         control_plane,
@@ -233,6 +188,9 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
         checks,
         resource_sets=sets,
         resources=resources,
+        machine_deployments=workers.deployments,
+        worker_templates=workers.templates,
+        workers_left_out=workers.left_out,
     )
 
 
@@ -252,7 +210,7 @@ def _duplicates(reading: _Reading, index: Index) -> None:
     seen: dict[tuple[str, str, str, str], Document] = {}
     for document in reading.documents:
         # Which ConfigMap is a set's is told by what names it; others may be there twice.
-        if named_kind(document) not in known and not index.is_resource(document):
+        if named_kind(document) not in known and not index.is_resource(document) and not index.is_of_workers(document):
             continue
         key = (kinds.group(document.api_version), document.kind, document.namespace, document.name)
         if document.kind == kinds.KUBEADM_CONTROL_PLANE:
@@ -268,22 +226,6 @@ def _duplicates(reading: _Reading, index: Index) -> None:
         seen.setdefault(key, document)
 
 
-def _nearest(name: str, candidates: Iterable[str]) -> str:
-    names = sorted(candidates)
-    if not names:
-        return "The manifest holds none; add it"
-    near = difflib.get_close_matches(name, names, 1, 0.6)
-    return f"Did you mean {near[0]}?" if near else f"The manifest holds: {', '.join(names)}"
-
-
-def _missing(report: Report, path: str, reference: Mapping[str, Any], candidates: Iterable[str]) -> None:
-    """Report a reference to an object that the manifest does not hold."""
-    kind, name = str(reference["kind"]), str(reference["name"])
-    rule = f"there is no {kind} of this name in the manifest"
-    fix = _nearest(name, candidates)
-    report.add(child(path, "name"), name, rule, fix if fix.endswith("?") else fix + ".")
-
-
 def _control_plane_document(document: Document, index: Index, report: Report) -> Document | None:
     """Return the control plane document that the Cluster names.
 
@@ -295,7 +237,7 @@ def _control_plane_document(document: Document, index: Index, report: Report) ->
         return found
     free = [d for d in index.unclaimed(kinds.KUBEADM_CONTROL_PLANE) if d.namespace == document.namespace]
     if reference.get("name") and reference.get("kind") == kinds.KUBEADM_CONTROL_PLANE:
-        _missing(report, "spec.controlPlaneRef", reference, [d.name for d in free])
+        report_missing(report, "spec.controlPlaneRef", reference, [d.name for d in free])
     return free[0] if len(free) == 1 else None
 
 
@@ -347,7 +289,7 @@ def _provided(
         reading.used.update([found] if found is not None else [])
         return None
     if found is None:
-        _missing(report, path, reference, [d.name for d in index.of_kind(kind, reading.namespace)])
+        report_missing(report, path, reference, [d.name for d in index.of_kind(kind, reading.namespace)])
         return None
     group, written = kinds.group(found.api_version), reference_group(reference)
     if written and group != written:

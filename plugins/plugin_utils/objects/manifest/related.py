@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...documents.read import Document
@@ -20,6 +20,8 @@ from ..resource_sets import cluster_resource_set
 # Groups of the kinds whose names other software uses as well.
 _GROUPS: Mapping[str, str] = {
     kinds.CLUSTER: kinds.GROUP_CLUSTER,
+    kinds.MACHINE_DEPLOYMENT: kinds.GROUP_CLUSTER,
+    kinds.KUBEADM_CONFIG_TEMPLATE: kinds.GROUP_BOOTSTRAP,
     kinds.MACHINE_HEALTH_CHECK: kinds.GROUP_CLUSTER,
     kinds.CLUSTER_RESOURCE_SET: kinds.GROUP_ADDONS,
     kinds.SECRET: "",
@@ -101,11 +103,25 @@ def _secret_names(value: Any) -> Iterator[str]:
             yield from _secret_names(entry)
 
 
-class Index:
-    """Index of a manifest's documents by kind, namespace and name."""
+def config_reference(deployment: Document) -> Mapping[str, Any]:
+    """Return a MachineDeployment's reference to its KubeadmConfigTemplate as written."""
+    return mapping(deployment.data, "spec", "template", "spec", "bootstrap", "configRef")
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+
+def worker_template_reference(deployment: Document) -> Mapping[str, Any]:
+    """Return a MachineDeployment's reference to its machine template as written."""
+    return mapping(deployment.data, "spec", "template", "spec", "infrastructureRef")
+
+
+class Index:
+    """Index of a manifest's documents by kind, namespace and name.
+
+    `providers`: the infrastructure kinds with a provider, by which a MachineDeployment is managed here or another software's; None for any.
+    """
+
+    def __init__(self, documents: Sequence[Document], providers: Collection[str] | None = None) -> None:
         self.documents = list(documents)
+        self._providers = providers
         self._position = {document: number for number, document in enumerate(self.documents)}
         self._by_key: dict[_Key, Document] = {}
         self._by_kind: dict[str, list[Document]] = {}
@@ -122,6 +138,8 @@ class Index:
                 self._list("name", document, document.name)
                 labels = mapping(document.data, "metadata", "labels")
                 self._list("label", document, labels.get(kinds.LABEL_CLUSTER_NAME))
+            elif kind == kinds.MACHINE_DEPLOYMENT and self.is_managed(document):
+                self._list("deployment", document, mapping(document.data, "spec").get("clusterName"))
             elif kind == kinds.MACHINE_HEALTH_CHECK:
                 self._list("check", document, mapping(document.data, "spec").get("clusterName"))
         self._claimed: set[Document] | None = None
@@ -166,7 +184,8 @@ class Index:
         if control_plane is not None:
             candidates.append(self.provided(template_reference(control_plane), cluster.namespace))
         found += [candidate for candidate in candidates if candidate is not None]
-        beside = [*self.resource_sets(cluster), *self.resources(cluster)]
+        beside = [*self.deployments(cluster), *self.worker_templates(cluster)]
+        beside += [*self.resource_sets(cluster), *self.resources(cluster)]
         return list(dict.fromkeys([*found, *self.health_checks(cluster), *self.secrets(cluster), *beside]))
 
     def _control_plane(self, cluster: Document) -> Document | None:
@@ -176,6 +195,41 @@ class Index:
     def health_checks(self, cluster: Document) -> list[Document]:
         """Return the MachineHealthChecks that name the Cluster."""
         return list(self._listed.get(("check", cluster.namespace, cluster.name), ()))
+
+    def is_managed(self, deployment: Document) -> bool:
+        """Return whether a MachineDeployment's machines could be made here.
+
+        By the kinds that it names: kubeadm's template, and a machine template with a provider.
+        """
+        config, reference = config_reference(deployment), worker_template_reference(deployment)
+        if config.get("kind") != kinds.KUBEADM_CONFIG_TEMPLATE or is_others(config["kind"], reference_group(config)):
+            return False
+        return isinstance(reference.get("kind"), str) and (
+            self._providers is None or reference["kind"] in self._providers
+        )
+
+    def deployments(self, cluster: Document) -> list[Document]:
+        """Return the managed MachineDeployments that name the Cluster."""
+        return list(self._listed.get(("deployment", cluster.namespace, cluster.name), ()))
+
+    def worker_templates(self, cluster: Document) -> list[Document]:
+        """Return the KubeadmConfigTemplates and machine templates that these name."""
+        named = []
+        for each in self.deployments(cluster):
+            config = config_reference(each)
+            named.append(self.get(config["kind"], cluster.namespace, config.get("name")))
+            named.append(self.provided(worker_template_reference(each), cluster.namespace))
+        return list(dict.fromkeys(each for each in named if each is not None))
+
+    def is_of_workers(self, document: Document) -> bool:
+        """Return whether a document is a managed MachineDeployment, or its KubeadmConfigTemplate.
+
+        Also another document of that template's name.
+        """
+        kind = named_kind(document)
+        if kind == kinds.KUBEADM_CONFIG_TEMPLATE:
+            return self.get(kind, document.namespace, document.name) in self.claimed()
+        return document in self.claimed() and kind == kinds.MACHINE_DEPLOYMENT
 
     def resource_sets(self, cluster: Document) -> list[Document]:
         """Return the ClusterResourceSets of its namespace that select the Cluster."""
@@ -211,7 +265,8 @@ class Index:
         if control_plane is None:
             free = self.of_kind(kinds.KUBEADM_CONTROL_PLANE, cluster.namespace)
             control_plane = free[0] if len(free) == 1 else None
-        return set(_secret_names(control_plane.data)) if control_plane is not None else set()
+        files = [*([control_plane] if control_plane is not None else []), *self.worker_templates(cluster)]
+        return {name for each in files for name in _secret_names(each.data)}
 
     def claimed(self) -> set[Document]:
         """Return every document that some Cluster of the manifest leads to."""

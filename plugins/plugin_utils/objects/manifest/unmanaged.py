@@ -34,7 +34,12 @@ CORE = (
     kinds.SECRET,
 )
 # Nothing refers to these, so that a mistyped kind shows nowhere else.
-_UNREFERENCED = (kinds.MACHINE_HEALTH_CHECK, kinds.CLUSTER_RESOURCE_SET, kinds.SECRET)
+_UNREFERENCED = (
+    kinds.MACHINE_DEPLOYMENT,
+    kinds.MACHINE_HEALTH_CHECK,
+    kinds.CLUSTER_RESOURCE_SET,
+    kinds.SECRET,
+)
 _LABEL = child("metadata.labels", kinds.LABEL_CLUSTER_NAME)
 _SHORT = 5
 
@@ -155,6 +160,8 @@ class _Sorter:
         if kind == kinds.MACHINE_HEALTH_CHECK:
             fix = f"Name there the Cluster that it is for, such as {self._cluster.name}, or remove it."
             return _Wrong("spec.clusterName", None, _leads_nowhere(document), fix)
+        if kind == kinds.MACHINE_DEPLOYMENT:
+            return self._of_deployment(document)
         template = kind.endswith("Template")
         if kind == kinds.KUBEADM_CONTROL_PLANE or (kind in self._providers and (self._strict or not template)):
             fix = "Refer to it, correct the reference or the name, or remove it."
@@ -169,6 +176,17 @@ class _Sorter:
             if kind != meant and near and not is_others(meant, group):
                 return _Wrong("kind", kind, "no such kind is known", f"Did you mean {meant}?")
         return None
+
+    def _of_deployment(self, document: Document) -> _Wrong | None:
+        """Return why a MachineDeployment is refused, None where it is not.
+
+        With a typing error in its Cluster's name its workers would be missing without a word.
+        """
+        cluster = mapping(document.data, "spec").get("clusterName")
+        own = self._cluster.name
+        if not (self._index.is_managed(document) and isinstance(cluster, str) and _nearly(cluster, own)):
+            return None
+        return _Wrong("spec.clusterName", cluster, _leads_nowhere(document), f"Did you mean {own}?")
 
     def _of_secret(self, document: Document) -> _Wrong | None:
         fix = (

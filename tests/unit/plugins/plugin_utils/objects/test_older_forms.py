@@ -22,6 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.sc
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import machine_health_check, structures
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.convert import whole_objects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.equivalence import canonical, same
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers import machine_deployment
 from ansible_collections.kubeadm.control_plane.tests.support.generated_objects import (
     GROUP,
     OLDER,
@@ -35,15 +36,21 @@ CLASSIC = {
     "KubeadmControlPlane": structures.CONTROL_PLANE_SPEC["classic"],
     "Machine": structures.MACHINE_SPEC["classic"],
     "KubeadmConfig": structures.KUBEADM_CONFIG_SPEC["classic"],
+    "KubeadmConfigTemplate": machine_deployment.CONFIG_TEMPLATE_SPEC["classic"],
+    "MachineDeployment": machine_deployment.SPEC["classic"],
+    "MachineSet": machine_deployment.SET_SPEC["classic"],
     "MachineHealthCheck": machine_health_check.SPEC["classic"],
 }
+# Of a KubeadmControlPlane.
 OLD_NAMES = ("infrastructureTemplate", "upgradeAfter", "strategy")
 # Without an effect: asked for, the one is warned of and the other refused.
 WITHOUT_EFFECT = re.compile(
-    r"spec\.(kubeadmConfigSpec\.)?(useExperimentalRetryJoin|clusterConfiguration\.useHyperKubeImage)"
+    r"spec\.(kubeadmConfigSpec\.|template\.spec\.)?(useExperimentalRetryJoin|clusterConfiguration\.useHyperKubeImage)"
+    r"|spec\.(revisionHistoryLimit|progressDeadlineSeconds)"
+    r"|spec\.template\.metadata\.(name|generateName|namespace|ownerReferences).*"
 )
 # Of a Machine an empty list of taints is none, and so is a taint's empty value.
-EMPTY_TAINTS = re.compile(r"spec\.(machineTemplate\.)?taints(\[\d\]\.value)?")
+EMPTY_TAINTS = re.compile(r"spec\.(machineTemplate\.|template\.spec\.)?taints(\[\d\]\.value)?")
 
 
 def classic(description: Any, top: str = "") -> st.SearchStrategy[Any]:
@@ -59,9 +66,14 @@ def classic(description: Any, top: str = "") -> st.SearchStrategy[Any]:
     if {"apiVersion", "kind", "name"} <= set(description):
         group = "infrastructure.cluster.x-k8s.io/v1beta1"
         return st.fixed_dictionaries({"apiVersion": st.just(group), "kind": st.just("Acme"), "name": st.just("a")})
-    out = {"apiVersion", "kind", *OLD_NAMES, *(["nodeDrainTimeout"] if top == "KubeadmControlPlane" else [])}
+    out = {"apiVersion", "kind", *((*OLD_NAMES, "nodeDrainTimeout") if top == "KubeadmControlPlane" else ())}
     known = {name: classic(value) for name, value in description.items() if not isinstance(value, Refused)}
     return st.fixed_dictionaries({}, optional={name: value for name, value in known.items() if name not in out})
+
+
+def _machine(spec: dict[str, Any]) -> dict[str, Any]:
+    template: dict[str, Any] = spec.get("machineTemplate") or (spec.get("template") or {}).get("spec") or spec
+    return template
 
 
 @pytest.mark.parametrize("kind", list(CLASSIC))
@@ -82,7 +94,7 @@ def test_what_begins_in_an_older_version_is_kept_or_told(
     for path, _added in changed(canonical(spec), canonical(back.object.get("spec")), "spec"):
         known = WITHOUT_EFFECT.fullmatch(path) or path.endswith("Ref.namespace")
         if EMPTY_TAINTS.fullmatch(path):
-            known = known or path.endswith(".value") or not (spec.get("machineTemplate") or spec)["taints"]
+            known = known or path.endswith(".value") or not _machine(spec)["taints"]
         assert known or path in told, path
     asked = (spec.get("kubeadmConfigSpec") or spec).get("useExperimentalRetryJoin")
     assert not asked or "useExperimentalRetryJoin has no effect" in told
