@@ -61,6 +61,8 @@ ADOPTED_AFTER = 24 * 3600
 MIN_HEALTHY_PERIOD = 3600
 # How many machines may be booted ahead of their turn, and how many steps a plan may have.
 PREPARE_AHEAD = 2
+# How many workers one step makes or removes at most.
+WORKERS_AT_ONCE = 10
 PLAN_LIMIT = 200
 
 # --- Making a machine ---

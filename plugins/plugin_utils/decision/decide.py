@@ -41,6 +41,9 @@ from .rollout.resource_sets import conditions as resource_set_conditions
 from .rollout.scaling import join_begun, roll_or_scale
 from .rollout.uptodate import short_lived_told
 from .snapshot.typed_snapshot import MachineView, View, read_snapshot
+from .workers.decide_workers import decide_workers
+from .workers.deletion import delete_workers
+from .workers.report import Report, report_on
 
 Object = dict[str, Any]
 
@@ -60,13 +63,14 @@ def decide_on(view: View) -> Object:
     As decide(); the view is not changed.
     """
     context = Context(view)
-    outcome = beside_actions(view, _choose(context))
+    report = report_on(view)
+    outcome = beside_actions(view, _then_workers(view, _choose(context), report))
     facts = context.facts(outcome)
     removed = context.removed_conditions()
     control_plane = control_plane_conditions(view, facts)
     status = control_plane_status(view, facts, control_plane)
-    cluster = cluster_conditions(view, control_plane)
-    own_status = cluster_status(view, status, cluster)
+    cluster = cluster_conditions(view, control_plane) + report.cluster_conditions
+    own_status = {**cluster_status(view, status, cluster), **report.cluster_status}
     found = terminal_failure.failure(view, outcome.action, outcome.blocked_on)
     terminal_failure.note(found, status, view.control_plane)
     terminal_failure.note(found, own_status, view.cluster)
@@ -97,6 +101,7 @@ def decide_on(view: View) -> Object:
             "machines": context.machines,
             "cluster": cluster,
             **_of_resource_sets(view),
+            **report.conditions,
         },
         "status": {
             "controlPlane": status,
@@ -105,6 +110,7 @@ def decide_on(view: View) -> Object:
                 each.name: machine_status(view, each, context.machines[each.name], removed.get(each.name, ()))
                 for each in view.machines
             },
+            **report.status,
         },
     }
 
@@ -118,12 +124,27 @@ def _annotations(view: View) -> Object:
     return {"controlPlane": {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: None}} if is_stale(view) else {}
 
 
+def _then_workers(view: View, outcome: Outcome, report: Report) -> Outcome:
+    """Return the workers' step where the control plane has none.
+
+    What it waits for passes by itself, and may end in a step of its own: nothing is begun beside it.
+    """
+    if outcome.acts or outcome.action == terms.WAIT or view.paused or view.deleting or not view.control_plane:
+        return outcome
+    found = decide_workers(report.workers, report.machines)
+    if found is None or found.acts:
+        return found or outcome
+    if found.action == terms.NONE:
+        return replace(outcome, reasons=[*outcome.reasons, *found.reasons])
+    return _with_refusals(outcome, [found])
+
+
 def _choose(context: Context) -> Outcome:
     view = context.view
     if view.paused:
         return Outcome(terms.NONE, [reason("Paused", f"paused: {', '.join(view.paused)}")])
     if view.deleting:
-        return decide_deletion(context)
+        return delete_workers(view) or decide_deletion(context)
     if not view.control_plane:
         text = f"the Cluster {view.name} has no KubeadmControlPlane in the store"
         if view.deleted is not None:

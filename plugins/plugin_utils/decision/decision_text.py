@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ...module_utils.common.legible import one_line
-from ...module_utils.common.values import clip
+from ...module_utils.common.values import clip, shortened
 from . import terms
 
 Object = dict[str, Any]
@@ -96,11 +96,25 @@ def verb(decision: Object) -> str:
         terms.UPDATE_ADDONS: f"update {' and '.join(terms.ADDON_TITLES.get(each, 'an add-on') for each in target.get('addons') or ())}",
         terms.APPLY_RESOURCE_SETS: f"apply {_listed('ClusterResourceSet', target.get('resourceSets'))} to the cluster",
         terms.RECOVER_SINGLE_VOTER: f"{'resume recovering' if resume else 'recover'} etcd on {on} as the only voter",
+        terms.JOIN_WORKERS: f"join {_workers(target)}",
+        terms.REMOVE_WORKERS: f"remove {_workers(target)}",
+        terms.DELETE_WORKERS: "delete all workers",
         terms.ADOPT: f"adopt {', '.join(target.get('machines') or ())}",
         terms.DELETE_MACHINES: "delete the control plane",
         terms.DELETE_INFRASTRUCTURE: "delete the infrastructure",
     }
     return verbs[decision["action"]]
+
+
+def _workers(target: Object) -> str:
+    """Return the workers of a step in words, as "2 new workers and worker w1"."""
+    entries = target.get("workers") or ()
+    new = sum(1 for each in entries if not each.get("machine"))
+    known = [clip(each["machine"], 80) for each in entries if each.get("machine")]
+    told = [f"{new} new worker{'' if new == 1 else 's'}"] if new else []
+    told += [f"worker{'' if len(known) == 1 else 's'} {shortened(known, 10)}"] if known else []
+    told += [_listed("MachineDeployment", target["deployments"])] if target.get("deployments") else []
+    return " and ".join(told)
 
 
 def _listed(kind: str, names: Any) -> str:

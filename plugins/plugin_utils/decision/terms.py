@@ -26,6 +26,9 @@ REMOVE_NODE = "removeNode"
 UPDATE_ADDONS = "updateAddons"
 APPLY_RESOURCE_SETS = "applyResourceSets"
 RECOVER_SINGLE_VOTER = "recoverSingleVoter"
+JOIN_WORKERS = "joinWorkers"
+REMOVE_WORKERS = "removeWorkers"
+DELETE_WORKERS = "deleteWorkers"
 DELETE_MACHINES = "deleteMachines"
 DELETE_INFRASTRUCTURE = "deleteInfrastructure"
 WAIT = "wait"
@@ -44,6 +47,9 @@ ACTIONS: tuple[str, ...] = (
     UPDATE_ADDONS,
     APPLY_RESOURCE_SETS,
     RECOVER_SINGLE_VOTER,
+    JOIN_WORKERS,
+    REMOVE_WORKERS,
+    DELETE_WORKERS,
     DELETE_MACHINES,
     DELETE_INFRASTRUCTURE,
     WAIT,

@@ -81,12 +81,12 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
     conditions.append(_components(view, facts, is_initialized))
     conditions.insert(0, _available(view, facts, conditions))
     conditions += [
-        _aggregate("MachinesReady", "Ready", view.machines, facts),
-        _aggregate(
+        aggregate("MachinesReady", "Ready", view.machines, facts.machines),
+        aggregate(
             "MachinesUpToDate",
             "UpToDate",
             [each for each in view.machines if view.now - each.created >= settings.SURFACING_DELAY],
-            facts,
+            facts.machines,
         ),
         _rolling_out(view, facts),
         *_scaling(view, facts),
@@ -287,13 +287,16 @@ def _older(view: View, machine: MachineView, computed: Object) -> bool:
     return computed["status"] != terms.TRUE and held is not None and held >= settings.SURFACING_DELAY
 
 
-def _aggregate(kind: str, source: str, machines: Sequence[MachineView], facts: Facts) -> Object:
+def aggregate(
+    kind: str, source: str, machines: Sequence[MachineView], conditions: Mapping[str, list[Object]]
+) -> Object:
+    """Return a condition that sums up one condition of several machines."""
     if not machines:
         return condition(kind, terms.TRUE, "NoReplicas")
     texts: dict[str, list[str]] = {}
     worst = terms.TRUE
     for machine in machines:
-        each = condition_in(facts.machines[machine.name], source)
+        each = condition_in(conditions[machine.name], source)
         if each["status"] != terms.TRUE:
             worst = terms.FALSE if terms.FALSE in (worst, each["status"]) else terms.UNKNOWN
             # A one-line text reads the same in the bullets of both levels.

@@ -74,9 +74,9 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
     if view.managed_etcd:
         found.append(_member(view, machine))
     found.append(_judge(view, machine, "NodeKubeadmLabelsAndTaintsSet") or _labels_and_taints(view, machine))
-    found.append(_up_to_date(machine, outdated))
-    found += _machine_api(view, machine)
-    found += [_deleting(machine), paused_condition(view)]
+    found.append(up_to_date(machine, outdated))
+    found += api_conditions(view, machine)
+    found += [deleting_condition(machine), paused_condition(view)]
     gates = [
         types.INFRASTRUCTURE_READY,
         "BootstrapConfigReady",
@@ -84,13 +84,13 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
         "NodeKubeadmLabelsAndTaintsSet",
         *health_conditions(view),
     ]
-    own = [*_health_check(machine), *_gates_of_others(machine, found)]
-    found.append(_ready(machine, [*found, *own], [*gates, *(each["type"] for each in own)]))
+    own = [*health_check_condition(machine), *gates_of_others(machine, found)]
+    found.append(ready_condition(machine, [*found, *own], [*gates, *(each["type"] for each in own)]))
     found.append(_available(view, machine, found[-1]))
     return found
 
 
-def _health_check(machine: MachineView) -> list[Object]:
+def health_check_condition(machine: MachineView) -> list[Object]:
     """Return a MachineHealthCheck's condition, which counts for Ready where there is one."""
     stored = condition_of(machine.machine, types.HEALTH_CHECK_SUCCEEDED)
     if not stored:
@@ -102,7 +102,7 @@ def _health_check(machine: MachineView) -> list[Object]:
     ]
 
 
-def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[Object]:
+def gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[Object]:
     """Return the conditions of readiness gates that others set.
 
     Unknown where they have not set it yet. Source: the control plane contract, "ControlPlane: machines".
@@ -260,7 +260,8 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
     return condition(kind, terms.TRUE, "Set")
 
 
-def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
+def up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
+    """Return the condition UpToDate."""
     kind = types.UP_TO_DATE
     if outdated:
         return condition(kind, terms.FALSE, "NotUpToDate", "\n".join(f"* {each.message}" for each in outdated))
@@ -272,7 +273,8 @@ def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
     return condition(kind, terms.TRUE, "UpToDate")
 
 
-def _machine_api(view: View, machine: MachineView) -> list[Object]:
+def api_conditions(view: View, machine: MachineView) -> list[Object]:
+    """Return the conditions of infrastructure, bootstrap and Node."""
     gone = machine.infrastructure_gone
     if gone:
         infrastructure = condition(types.INFRASTRUCTURE_READY, terms.FALSE, "NotReady", f"The provider says: {gone}")
@@ -293,7 +295,7 @@ def _machine_api(view: View, machine: MachineView) -> list[Object]:
     return [infrastructure, bootstrap, *(_node(view, machine, kind) for kind in _NODE_REASONS)]
 
 
-def _deleting(machine: MachineView) -> Object:
+def deleting_condition(machine: MachineView) -> Object:
     """Return the condition Deleting, with the stored phase of the deletion."""
     if not machine.deleting:
         return condition(types.DELETING, terms.FALSE, "NotDeleting")
@@ -359,7 +361,8 @@ def _without_node(machine: MachineView, kind: str) -> Object:
     return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
 
 
-def _ready(machine: MachineView, conditions: list[Object], gates: Sequence[str]) -> Object:
+def ready_condition(machine: MachineView, conditions: list[Object], gates: Sequence[str]) -> Object:
+    """Return the condition Ready, the summary of `gates`."""
     if machine.deleting:
         return condition(types.READY, terms.FALSE, "NotReady", "Machine is deleting")
     by_kind = {each["type"]: each for each in conditions}

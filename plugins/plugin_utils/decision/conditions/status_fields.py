@@ -62,7 +62,7 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
                 "unavailableReplicas": unavailable,
             }
         },
-        "versions": _versions(view.machines),
+        "versions": versions(view.machines),
     }
     if status["versions"]:
         status["version"] = status["versions"][0]["version"]
@@ -80,7 +80,7 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
         status["etcdClusterID"] = identity
     if view.leader is not None and view.leader.name:
         status["etcdLeader"] = view.leader.title
-    return {**status, **_observed(view.control_plane)}
+    return {**status, **observed_generation(view.control_plane)}
 
 
 def cluster_status(view: View, control_plane: Object, conditions: Sequence[Object]) -> Object:
@@ -110,7 +110,7 @@ def cluster_status(view: View, control_plane: Object, conditions: Sequence[Objec
         **({LAST_PROBE_SUCCESS: probed} if probed is not None else {}),
         "controlPlane": {"desiredReplicas": view.replicas, **{key: control_plane[key] for key in counters}},
         "deprecated": {"v1beta1": {"conditions": older_contract.cluster(view.cluster, conditions, summary, view.now)}},
-        **_observed(view.cluster),
+        **observed_generation(view.cluster),
     }
 
 
@@ -140,7 +140,7 @@ def machine_status(
             "bootstrapDataSecretCreated": bool(stored.get("bootstrapDataSecretCreated")) or bool(machine.bootstrap),
         },
         "deprecated": {"v1beta1": {"conditions": older}},
-        **_observed(machine.machine),
+        **observed_generation(machine.machine),
     }
     if status["phase"] != before.get("phase"):
         status["lastUpdated"] = format_time(view.now)
@@ -154,7 +154,8 @@ def machine_status(
     return status
 
 
-def _observed(obj: Object) -> Object:
+def observed_generation(obj: Object) -> Object:
+    """Return observedGeneration of an object as a field, {} where it has none."""
     generation = (obj.get("metadata") or {}).get("generation")
     return {"observedGeneration": generation} if isinstance(generation, int) else {}
 
@@ -176,7 +177,7 @@ def _phase(machine: MachineView, infrastructure_provisioned: bool) -> str:
     return "Provisioning" if machine.infrastructure is not None else "Pending"
 
 
-def _versions(machines: Sequence[MachineView]) -> list[Object]:
+def versions(machines: Sequence[MachineView]) -> list[Object]:
     """Return the Kubernetes versions with their number of machines.
 
     The lowest comes first; a text that is no version counts as lowest.

@@ -16,6 +16,7 @@ from typing import Any, Optional
 
 from .. import terms
 from ..snapshot.state_fingerprint import difference, distance, fingerprint, state_of
+from ..workers import planned_names
 from .predict import predict
 from .steps import walk
 
@@ -58,6 +59,8 @@ def position(document: Object, snapshot: Object, decision: Object) -> Position:
             return Position(step=step) if same else Position(nearest=step, next_differs=True)
     for index, step in enumerate(document["steps"]):
         if _goes_on(step, decision, state):
+            if decision["action"] == terms.JOIN_WORKERS:
+                decision = planned_names.with_planned_names(step, decision)
             after = fingerprint(state_of(predict(snapshot, decision)))
             if after == stops[index + 1]["expects"]["fingerprint"]:
                 return Position(step=step)
@@ -126,6 +129,8 @@ def _same_step(step: Object, decision: Object) -> bool:
         return False
     if sorted(planned.get("machines") or ()) != sorted(now.get("machines") or ()):
         return False
+    if not planned_names.same_workers(planned, now):
+        return False
     for named in ("addons", "resourceSets"):
         if sorted(planned.get(named) or ()) != sorted(now.get(named) or ()):
             return False
@@ -141,6 +146,9 @@ def _goes_on(step: Object, decision: Object, state: Object) -> bool:
     if step["action"] in _REPEATABLE:
         return _is_left(step["expects"]["state"], state)
     planned, now = step.get("target") or {}, decision.get("target") or {}
+    if step["action"] in (terms.JOIN_WORKERS, terms.REMOVE_WORKERS):
+        named = planned_names.with_planned_names(step, decision) if step["action"] == terms.JOIN_WORKERS else decision
+        return planned_names.goes_on(planned, named["target"])
     begun = planned.get("machine") or planned.get("name")
     return bool(now.get("resume")) and begun is not None and begun == now.get("machine")
 

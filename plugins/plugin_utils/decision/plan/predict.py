@@ -24,13 +24,13 @@ from ..removal.one_machine import only_candidate
 from ..rollout import resource_sets
 from ..rollout.addons import outdated_addons
 from ..snapshot.typed_snapshot import read_snapshot
+from ..workers import prediction as workers
 from .predict_adoption import with_rebuilt_spec
 from .predict_etcd import seen_by_witnesses, with_member, without_member
 from .predict_removal import member_removed, node_removed, nothing_left, removed
+from .times import FAR_FUTURE, LONG_AGO
 
 Object = dict[str, Any]
-FAR_FUTURE = "9999-12-31T23:59:59Z"
-LONG_AGO = "1970-01-01T00:00:00Z"
 ENDPOINT_PLACEHOLDER = "to-be-created"
 
 
@@ -54,6 +54,9 @@ def predict(snapshot: Object, decision: Object) -> Object:
         terms.UPDATE_ADDONS: _addons_updated,
         terms.APPLY_RESOURCE_SETS: _resources_applied,
         terms.RECOVER_SINGLE_VOTER: _recovered,
+        terms.JOIN_WORKERS: workers.joined,
+        terms.REMOVE_WORKERS: workers.removed,
+        terms.DELETE_WORKERS: workers.removed,
         terms.DELETE_MACHINES: _machines_deleted,
         terms.DELETE_INFRASTRUCTURE: _infrastructure_deleted,
     }

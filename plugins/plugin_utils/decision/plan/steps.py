@@ -17,6 +17,7 @@ from ..creation.existing_hosts import has_host
 from ..decide import decide_on
 from ..snapshot.state_fingerprint import fingerprint, state_of_view
 from ..snapshot.typed_snapshot import View, read_snapshot
+from ..workers.planned_names import named
 from .predict import predict
 
 __all__ = ["Names", "machines_ahead", "plan", "predict", "walk"]
@@ -57,7 +58,7 @@ def walk(
         if number == limit:
             yield current, _too_long(decision, limit)
             return
-        decision = _named(decision, names)
+        decision = _named(current, decision, names)
         yield current, decision
         current = read_snapshot(predict(current.raw, decision))
 
@@ -81,7 +82,9 @@ def machines_ahead(snapshot: Object) -> list[Object]:
     return found
 
 
-def _named(decision: Object, names: Optional[Names]) -> Object:
+def _named(view: View, decision: Object, names: Optional[Names]) -> Object:
+    if names is not None and decision["action"] == terms.JOIN_WORKERS:
+        return named(view, decision)
     target = decision.get("target") or {}
     if names is None or decision["action"] not in (terms.INITIALIZE, terms.JOIN) or target.get("machine"):
         return decision

@@ -119,3 +119,18 @@ MACHINE = _object(
     "machine",
     strict=True,
 )
+# The fields by which machines of a template are outdated, and those by which a deployment's numbers are counted.
+_MACHINE_TEMPLATE = Struct({"spec": Struct({"version": Text(), "failureDomain": Text(), "infrastructureRef": _REFERENCE})})
+MACHINE_DEPLOYMENT = _object(
+    {
+        "replicas": Integer(0),
+        "paused": Boolean(),
+        "rollout": Struct({"after": Time(), "strategy": Struct({"type": Text(), "rollingUpdate": Struct({})})}),
+        "template": _MACHINE_TEMPLATE,
+        "deletion": Struct({"order": Text()}),
+    },
+    {},
+    "machineDeployment",
+    strict=True,
+)
+MACHINE_SET = _object({"template": _MACHINE_TEMPLATE}, {}, "machineSet", strict=True)

@@ -52,7 +52,7 @@ def public_snapshot(snapshot: Object) -> Object:
         spec["kubeadmConfigSpec"] = _config(snapshot["controlPlane"]["spec"]["kubeadmConfigSpec"])
     for key in ("infrastructureCluster", "machineTemplate"):
         _provider(public.get(key), snapshot.get(key))
-    for entry, original in zip(public.get("machines") or [], snapshot.get("machines") or []):
+    for entry, original in zip(_machines(public), _machines(snapshot)):
         _provider(entry.get("infrastructureMachine"), original.get("infrastructureMachine"))
         ((entry.get("machine") or {}).get("status") or {}).pop("connection", None)
         config = entry.get("kubeadmConfig") or {}
@@ -61,6 +61,11 @@ def public_snapshot(snapshot: Object) -> Object:
     for prepared, whole in zip(public.get("preparedMachines") or [], snapshot.get("preparedMachines") or []):
         _provider(prepared, whole)
     return public
+
+
+def _machines(snapshot: Object) -> list[Object]:
+    """Return the entries of all machines, workers included."""
+    return [*(snapshot.get("machines") or []), *((snapshot.get("workers") or {}).get("machines") or [])]
 
 
 def digest(text: str) -> str:

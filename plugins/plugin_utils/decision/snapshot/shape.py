@@ -18,6 +18,8 @@ from .object_shape import (
     INFRASTRUCTURE_MACHINE,
     KUBEADM_CONFIG,
     MACHINE,
+    MACHINE_DEPLOYMENT,
+    MACHINE_SET,
     OBJECT,
     TEXTS,
     THREE,
@@ -221,8 +223,36 @@ WORKLOAD = Struct(
         "workerNodes": Sequence(Text()),
         "leftBehind": Sequence(NODE, "Nodes with the names of machines that were removed and replaced."),
         "workerVersions": Table(Integer(1), note="The number of worker Nodes by their kubelet's version."),
+        "workers": Sequence(NODE, "The worker Nodes; absent: there are no MachineDeployments, or they were not asked for."),
     },
     "workload",
+)
+
+MACHINE_ENTRY = Struct(
+    {
+        "machine!": MACHINE,
+        "infrastructureMachine": INFRASTRUCTURE_MACHINE,
+        "kubeadmConfig": KUBEADM_CONFIG,
+        "bootstrapUnit": BOOTSTRAP_UNIT,
+    }
+)
+WORKERS = Struct(
+    {
+        "deployments!": Sequence(
+            Struct(
+                {
+                    "machineDeployment!": MACHINE_DEPLOYMENT,
+                    "machineSets!": Sequence(MACHINE_SET),
+                    "configTemplate": Boolean("Whether the KubeadmConfigTemplate that it names exists."),
+                    "machineTemplate": Boolean("Whether the machine template that it names exists."),
+                },
+                "deployment",
+            )
+        ),
+        "machines!": Sequence(MACHINE_ENTRY, "The Machines whose controller is one of these MachineSets."),
+    },
+    "workers",
+    "The cluster's MachineDeployments with what is theirs; absent: there are none.",
 )
 
 SNAPSHOT = Struct(
@@ -298,16 +328,8 @@ SNAPSHOT = Struct(
         "infrastructureCluster": INFRASTRUCTURE_CLUSTER,
         "machineTemplate": OBJECT,
         "certificates": Struct(dict.fromkeys(("ca", "etcd", "proxy", "sa", "kubeconfig"), CERTIFICATE)),
-        "machines!": Sequence(
-            Struct(
-                {
-                    "machine!": MACHINE,
-                    "infrastructureMachine": INFRASTRUCTURE_MACHINE,
-                    "kubeadmConfig": KUBEADM_CONFIG,
-                    "bootstrapUnit": BOOTSTRAP_UNIT,
-                }
-            )
-        ),
+        "machines!": Sequence(MACHINE_ENTRY),
+        "workers": WORKERS,
         "preparedMachines": Sequence(INFRASTRUCTURE_MACHINE),
         "hosts": Sequence(
             Struct(

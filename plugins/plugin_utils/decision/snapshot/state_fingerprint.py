@@ -33,6 +33,7 @@ from ..remediation.retry import read_record
 from ..rollout import resource_sets
 from ..rollout.addons import outdated_addons
 from ..rollout.uptodate import Desired, outdated
+from ..workers import state as worker_state
 from .typed_snapshot import MachineView, View, annotations_of, condition_of, read_snapshot
 
 Object = dict[str, Any]
@@ -84,6 +85,7 @@ def state_of_view(view: View, decision: Object) -> Object:
         "records": _records(view, decision),
         # Without any, plans of earlier releases still hold.
         **({"resourceSets": sets} if (sets := resource_sets.states(view)) else {}),
+        **({"machineDeployments": found} if (found := worker_state.states(view)) else {}),
     }
 
 
@@ -277,6 +279,10 @@ def _workers(view: View) -> Object:
         if machine.node_name in listed and machine.impostor != machine.node_name:
             listed.remove(machine.node_name)
             versions[machine.version] -= 1
+    for name, version in worker_state.managed_nodes(view).items():
+        # What becomes of a deployment's is in its own state.
+        listed.discard(name)
+        versions[version] -= 1
     found = sorted(clip(version, 40) for version, count in versions.items() if count > 0)
     return {"exist": bool(listed or found), "versions": found}
 

@@ -291,7 +291,7 @@ def read_snapshot(raw: Object) -> View:
     )
     managed = ((configuration or _EMPTY).get("etcd") or _EMPTY).get("external") is None
     etcd = workload.get("etcd") or {}
-    listed = sorted((_machine(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order)
+    listed = sorted((machine_view(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order)
     machines, others = ownership.part(listed, lambda each: each.machine, cluster, control_plane)
     deleted = deleted_control_plane(cluster, control_plane, bool(listed))
     reachable = workload.get("reachable") is True
@@ -319,7 +319,8 @@ def read_snapshot(raw: Object) -> View:
     return view
 
 
-def _machine(entry: Object) -> MachineView:
+def machine_view(entry: Object) -> MachineView:
+    """Return the view of a machine's entry, without its Node and member."""
     machine = entry["machine"]
     infrastructure = entry.get("infrastructureMachine")
     metadata, status = machine["metadata"], machine.get("status") or _EMPTY
@@ -360,7 +361,7 @@ def _match_nodes(view: View) -> None:
             # (docs/faults.md, "a host was installed again under its name and address").
             machine.impostor, node = str(node["name"]), None
         elif node is None and not recorded:
-            node = _identified(nodes, identity, provider)
+            node = identified_node(nodes, identity, provider)
         if node is not None and node["name"] not in taken:
             taken.add(node["name"])
             machine.node = node
@@ -370,7 +371,8 @@ def _match_nodes(view: View) -> None:
         machine.node_lost = gone and not machine.node_unlabelled
 
 
-def _identified(nodes: dict[str, Object], identity: Any, provider: Any) -> Optional[Object]:
+def identified_node(nodes: dict[str, Object], identity: Any, provider: Any) -> Optional[Object]:
+    """Return the Node with a machine-id or providerID, None without one."""
     for node in nodes.values():
         if (identity and node.get("machineID") == identity) or (provider and node.get("providerID") == provider):
             return node

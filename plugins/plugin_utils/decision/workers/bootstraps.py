@@ -1,0 +1,62 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Workers whose bootstrap has not succeeded: what becomes of each.
+
+The table for control plane machines is docs/reference/bootstrap.md. A worker has no etcd member: it may go at any time.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ....module_utils.common.values import clip, format_time
+from ...documents.names import typed_name
+from ...objects import advice
+from .. import terms
+from ..checks.trouble import Trouble
+from ..creation.bootstrap import asked_to_go, may_run
+from ..snapshot.typed_snapshot import MachineView, View
+from .held_back import CHECK, title
+from .worker_view import DeploymentView
+
+BOOTSTRAP_FAILED, AT_WORK, SILENT = "WorkerBootstrapFailed", "WorkerBootstrapUnderWay", "WorkerBootstrapUnknown"
+
+
+def resumes(view: View, deployment: DeploymentView, machine: MachineView) -> bool:
+    """Return whether a worker's bootstrap is to be started, or its end recorded.
+
+    One that was never started is resumed only where it is as new ones are.
+    """
+    if machine.deleting or asked_to_go(machine) or machine.infrastructure_gone:
+        return False
+    if machine.bootstrap == terms.RUNNING:
+        return bool(machine.unit.get("answers")) and machine.unit.get("state") != terms.RUNNING
+    return machine.bootstrap == "" and not deployment.outdated[deployment.set_of(machine).name]
+
+
+def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Optional[Trouble]:
+    """Return what is waited for or wrong with a worker's bootstrap, None without any.
+
+    A bootstrap that failed is not repeated by itself, as in Cluster API: a health check may ask for another machine.
+    """
+    if machine.deleting or machine.joined:
+        return None
+    who = f"{title(deployment)}: machine {machine.name}"
+    if machine.bootstrap == terms.RUNNING and may_run(view, machine):
+        if not machine.silent:
+            return Trouble(CHECK, AT_WORK, f"{who}: kubeadm join is under way", "", True)
+        said = clip(machine.unit.get("message")) or "no reason given"
+        text = f"{who} does not answer ({said}); kubeadm may run there until {format_time(machine.ends_at)}"
+        return Trouble(CHECK, SILENT, text, _fix(machine), True)
+    if machine.bootstrap in (terms.RUNNING, terms.FAILED):
+        said = machine.bootstrap_message or machine.infrastructure_gone or "its end was not observed"
+        return Trouble(CHECK, BOOTSTRAP_FAILED, f"{who}: its bootstrap failed ({said})", _fix(machine), False)
+    return None
+
+
+def _fix(machine: MachineView) -> str:
+    return (
+        f"Look at {typed_name(machine.name)} (journalctl -u kubelet). To have another one in its place, ask for it "
+        f"{advice.replace(machine.name)}; a MachineHealthCheck asks by itself."
+    )

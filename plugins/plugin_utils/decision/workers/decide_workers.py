@@ -1,0 +1,218 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Next step about workers, taken only where the control plane has none.
+
+Source: docs/reference/cluster_api.md, "MachineDeployments"; docs/machine_deployments.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from ....module_utils.common import settings
+from ....module_utils.common.values import clip, shortened
+from .. import terms
+from ..checks.trouble import Trouble
+from ..conditions.control_plane import initialized
+from ..conditions.machine import is_true
+from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin
+from ..outcome import Outcome, held, reason, target
+from ..rollout.gates import replacement_policy
+from ..snapshot.typed_snapshot import MachineView, View
+from . import bootstraps, numbers
+from .conditions import Conditions
+from .held_back import CHECK, held_back, title
+from .remediation import to_remediate
+from .worker_view import DeploymentView, Workers
+
+Object = dict[str, Any]
+SCALING_UP, REMEDIATING, DELETING = "WorkersScalingUp", "WorkersRemediating", "WorkersDeleting"
+RESUMED, NOT_AVAILABLE, UP_TO_DATE, DEFERRED = "WorkersResumed", "WorkersNotAvailable", "WorkersUpToDate", "RemediationDeferred"
+_SHOWN = 10
+
+
+@dataclass
+class _Step:
+    """Step of one deployment: entries of the target, and reasons."""
+
+    join: list[Object] = field(default_factory=list)
+    remove: list[Object] = field(default_factory=list)
+    reasons: list[Object] = field(default_factory=list)
+    removal_reasons: list[Object] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    told: list[Object] = field(default_factory=list)
+
+
+def decide_workers(workers: Workers, conditions: Conditions) -> Optional[Outcome]:
+    """Return the step about workers, or how they end; None without MachineDeployments.
+
+    Workers join before others go: a join only begins, and a removal may wait for a drain. Where no API answers, nothing is done.
+
+    Args:
+        workers: the deployments of a snapshot.
+        conditions: the computed conditions of their machines, by name.
+    """
+    view = workers.view
+    if not workers.deployments or not initialized(view) or not view.reachable:
+        return None
+    steps = [_deployment(view, each, conditions) for each in workers.deployments if not each.paused]
+    joins = [entry for step in steps for entry in step.join][: settings.WORKERS_AT_ONCE]
+    if joins:
+        return _outcome(terms.JOIN_WORKERS, joins, (step.reasons for step in steps))
+    removals = [entry for step in steps for entry in step.remove][: settings.WORKERS_AT_ONCE]
+    ended = [each.name for each in workers.deployments if each.deleting and not each.machines and not each.paused]
+    if removals or ended:
+        outcome = _outcome(terms.REMOVE_WORKERS, removals, (step.removal_reasons for step in steps))
+        outcome.target = {**(outcome.target or {}), "deployments": ended}
+        outcome.reasons += [reason(DELETING, f"MachineDeployment {clip(name, 80)} is deleted") for name in ended]
+        return outcome
+    troubles = [each for step in steps for each in step.troubles]
+    outcome = held(troubles) if troubles else Outcome(terms.NONE)
+    outcome.reasons += [told for step in steps for told in step.told]
+    return outcome
+
+
+def _outcome(action: str, entries: list[Object], reasons: Iterable[list[Object]]) -> Outcome:
+    outcome = Outcome(action, [each for listed in reasons for each in listed])
+    outcome.target = {**target(None), "workers": entries}
+    return outcome
+
+
+def _deployment(view: View, deployment: DeploymentView, conditions: Conditions) -> _Step:
+    step = _Step()
+    for machine in deployment.machines:
+        found = bootstraps.trouble(view, deployment, machine)
+        step.troubles += [found] if found is not None else []
+    going = [machine for machine in deployment.machines if machine.deleting]
+    _remove(step, deployment, going, DELETING, "marked for deletion")
+    sick, deferred = _remediation(step, view, deployment)
+    change = numbers.change(deployment, conditions, sick)
+    _remove(step, deployment, sick, REMEDIATING, "unhealthy, to be replaced")
+    _remove(step, deployment, change.too_many, numbers.TOO_MANY, f"{deployment.replicas} are wanted")
+    holds = held_back(view, deployment)
+    resumed = [each for each in deployment.live if each not in sick and each not in change.too_many]
+    resumed = [each for each in resumed if bootstraps.resumes(view, deployment, each)]
+    _make(step, view, deployment, change, resumed, holds)
+    _replace(step, view, deployment, change, holds)
+    if deferred:
+        text = f"{title(deployment)}: {_listed(deferred)} not replaced yet, remediation.maxInFlight others are"
+        step.told.append(reason(DEFERRED, text))
+    _unavailable(step, view, deployment, conditions, bool(change.outdated or change.make))
+    return step
+
+
+def _remediation(step: _Step, view: View, deployment: DeploymentView) -> tuple[list[MachineView], list[MachineView]]:
+    """Return the unhealthy machines that go now, and those that are deferred.
+
+    None goes while the control plane itself is on its way to another version, as in Cluster API.
+    """
+    sick, deferred = to_remediate(deployment)
+    behind = [each.name for each in view.machines if each.version and each.version != view.version]
+    if not sick or not behind:
+        return sick, deferred
+    text = f"{title(deployment)}: {_listed(sick)} not replaced before the control plane is at {clip(view.version, 60)}"
+    step.troubles.append(Trouble(CHECK, DEFERRED, text, "", False, postpones=True))
+    return [], []
+
+
+def _make(
+    step: _Step,
+    view: View,
+    deployment: DeploymentView,
+    change: numbers.Change,
+    resumed: list[MachineView],
+    holds: list[Trouble],
+) -> None:
+    # What runs already is recorded whatever else is held back.
+    begun = [machine for machine in resumed if machine.bootstrap == terms.RUNNING]
+    may_join = [] if holds else [machine for machine in resumed if machine not in begun]
+    for machine in [*begun, *may_join]:
+        step.join.append(_entry(deployment, deployment.set_of(machine).name, machine))
+    if begun or may_join:
+        step.reasons.append(reason(RESUMED, f"{title(deployment)}: resume {_listed([*begun, *may_join])}"))
+    policy = replacement_policy(view)[0] if change.make > change.fill else []
+    if holds and (change.make or len(resumed) > len(begun)):
+        step.troubles += holds
+        return
+    step.troubles += policy
+    make = change.fill if policy else change.make
+    step.join += [_entry(deployment, change.make_as, None) for _number in range(make)]
+    if make:
+        why = SCALING_UP if change.fill else numbers.OUTDATED
+        joined = sum(1 for machine in deployment.live if machine.joined)
+        step.reasons.append(reason(why, f"{title(deployment)}: {joined} of {deployment.replicas} replicas, {make} more"))
+
+
+def _replace(
+    step: _Step, view: View, deployment: DeploymentView, change: numbers.Change, holds: list[Trouble]
+) -> None:
+    """Remove outdated machines, unless nothing could come in their place."""
+    if not change.outdated:
+        return
+    troubles = holds or replacement_policy(view)[0]
+    if troubles:
+        step.troubles += [each for each in troubles if each not in step.troubles]
+        return
+    why = sorted({each.message for found in deployment.outdated.values() for each in found})
+    _remove(step, deployment, change.outdated, numbers.OUTDATED, "; ".join(why))
+
+
+def _remove(step: _Step, deployment: DeploymentView, machines: Sequence[MachineView], name: str, why: str) -> None:
+    if not machines:
+        return
+    step.remove += [_entry(deployment, deployment.set_of(machine).name, machine) for machine in machines]
+    step.removal_reasons.append(reason(name, f"{title(deployment)}: {_listed(machines)}: {why}"))
+
+
+def _entry(deployment: DeploymentView, owner: str, machine: Optional[MachineView]) -> Object:
+    domain = deployment.failure_domain if machine is None else machine.failure_domain
+    return {
+        "deployment": deployment.name,
+        "machineSet": owner,
+        "machine": machine.name if machine is not None else None,
+        "failureDomain": domain or None,
+        "name": None,
+    }
+
+
+def _unavailable(
+    step: _Step, view: View, deployment: DeploymentView, conditions: Conditions, unfinished: bool
+) -> None:
+    """Tell which workers are not available.
+
+    A worker that has only just joined is waited for. Later it is a fault only where a rollout stands still for it.
+    """
+    late = [each for each in deployment.live if each.joined and not numbers.is_available(each, conditions)]
+    bare = [each for each in late if each.node is not None and lacks_plugin(each.node)]
+    if bare:
+        step.told.append(reason(NO_NETWORK_PLUGIN, f"{title(deployment)}: NO NETWORK PLUGIN on {_listed(bare)}. {WAY_OUT}"))
+    # One that is Ready has its minReadySeconds to wait for.
+    new = [
+        each
+        for each in late
+        if each not in bare and (_settles(view, each) or is_true(conditions[each.name], "Ready"))
+    ]
+    rolls = any(deployment.outdated[deployment.set_of(each).name] for each in deployment.live) and not unfinished
+    if new:
+        step.troubles.append(Trouble(CHECK, NOT_AVAILABLE, f"{title(deployment)}: {_listed(new)} not available yet", "", True))
+    elif late and rolls:
+        text = f"{title(deployment)}: its rollout stands still, since {_listed(late)} not available"
+        fix = "Look at these Nodes (kubectl describe node), or have them replaced: a MachineHealthCheck, or the annotation remediate-machine."
+        step.troubles.append(Trouble(CHECK, NOT_AVAILABLE, text, fix, False))
+    elif late and not bare:
+        step.told.append(reason(NOT_AVAILABLE, f"{title(deployment)}: {_listed(late)} not available"))
+    if not (late or step.troubles or step.told or step.join or step.remove):
+        text = f"{title(deployment)}: {len(deployment.live)} of {deployment.replicas} replicas, all up to date"
+        step.told.append(reason(UP_TO_DATE, text))
+
+
+def _settles(view: View, machine: MachineView) -> bool:
+    return machine.started is not None and view.now - machine.started < settings.SETTLING
+
+
+def _listed(machines: Sequence[MachineView]) -> str:
+    names = shortened([each.name for each in machines], _SHOWN)
+    return f"machine {names}" if len(machines) == 1 else f"machines {names}"

@@ -1,0 +1,116 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reasons to make no worker now: the control plane's version, templates, the endpoint.
+
+Source: docs/reference/cluster_api.md, "MachineDeployments".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ....module_utils.common import kubernetes_facts
+from ....module_utils.common.kubernetes_versions import Version, read_version
+from ....module_utils.common.values import annotations_of, clip
+from ...objects import kinds
+from ..checks.trouble import Trouble
+from ..snapshot.typed_snapshot import View
+from .worker_view import DeploymentView
+
+Object = dict[str, Any]
+CHECK = "WorkersMayJoin"
+IS_STABLE, KUBELET_SKEW, KUBEADM_SKEW = "ControlPlaneIsStable", "KubernetesVersionSkew", "KubeadmVersionSkew"
+NEWER = "WorkersNewerThanControlPlane"
+
+
+def title(deployment: DeploymentView) -> str:
+    """Return a deployment's name for messages."""
+    return f"MachineDeployment {clip(deployment.name, 80)}"
+
+
+def held_back(view: View, deployment: DeploymentView) -> list[Trouble]:
+    """Return why no machine of a deployment is made now, [] where nothing speaks against it.
+
+    A deletion is never held back by them.
+    """
+    skipped = {each.strip() for each in annotations_of(deployment.document).get(_SKIP, "").split(",")}
+    found = [*_templates(deployment), *_endpoint(view), *_newer(view, deployment)]
+    if not found and "All" not in skipped:
+        found += _not_stable(view, deployment) if IS_STABLE not in skipped else []
+        found += _skew(view, deployment, skipped)
+    return found
+
+
+_SKIP = kinds.ANNOTATION_SKIP_PREFLIGHT_CHECKS
+
+
+def _templates(deployment: DeploymentView) -> list[Trouble]:
+    machine = deployment.template.get("spec") or {}
+    named = (
+        (deployment.has_config, (machine.get("bootstrap") or {}).get("configRef") or {}),
+        (deployment.has_template, machine.get("infrastructureRef") or {}),
+    )
+    return [
+        Trouble(
+            CHECK,
+            "WorkerTemplateNotFound",
+            f"{title(deployment)} names the {clip(each.get('kind'), 80)} {clip(each.get('name'), 80)}, which does not exist",
+            "Add it to the manifest, or correct the reference.",
+            False,
+        )
+        for there, each in named
+        if not there
+    ]
+
+
+def _endpoint(view: View) -> list[Trouble]:
+    if view.endpoint_answers is not False:
+        return []
+    text = f"workers join through {view.endpoint}, which does not lead to this cluster's API"
+    return [Trouble(CHECK, "EndpointNotReachable", text, "Bring the endpoint back.", True)]
+
+
+def lowest(view: View) -> Optional[Version]:
+    """Return the lowest version that the control plane runs or is to run, None where that is not known."""
+    told = [view.version, *(machine.version for machine in view.machines if machine.version)]
+    known = [version for version in map(read_version, told) if version is not None]
+    return min(known) if known else None
+
+
+def _newer(view: View, deployment: DeploymentView) -> list[Trouble]:
+    wanted, limit = read_version(deployment.version), lowest(view)
+    if wanted is None:
+        text = f"{title(deployment)}: spec.template.spec.version {clip(deployment.version, 60)!r} is not a Kubernetes version"
+        return [Trouble(CHECK, "WorkerVersionInvalid", text, "Give a version such as v1.30.2.", False)]
+    if limit is None or not limit < wanted:
+        return []
+    text = f"{title(deployment)}: {wanted} is wanted and the control plane is at {limit}: workers are never newer"
+    # Where the control plane only has not come so far, it will.
+    goal = read_version(view.version)
+    comes = goal is not None and not goal < wanted
+    fix = f"Set the KubeadmControlPlane's spec.version to {wanted} first, or this deployment's to {limit}."
+    return [Trouble(CHECK, NEWER, text, "" if comes else fix, False, postpones=comes)]
+
+
+def _not_stable(view: View, deployment: DeploymentView) -> list[Trouble]:
+    behind = sorted(each.name for each in view.machines if each.version and each.version != view.version)
+    if not behind:
+        return []
+    text = f"{title(deployment)}: the control plane is not at {clip(view.version, 60)} yet ({', '.join(behind)}): workers come after it"
+    return [Trouble(CHECK, "ControlPlaneIsNotStable", text, "", False, postpones=True)]
+
+
+def _skew(view: View, deployment: DeploymentView, skipped: set[str]) -> list[Trouble]:
+    wanted, lead = read_version(deployment.version), read_version(view.version)
+    if wanted is None or lead is None:
+        return []
+    fix = f"Set spec.template.spec.version of {title(deployment)} to a {lead.major}.{lead.minor} version."
+    limit = kubernetes_facts.kubelet_skew(lead)
+    if lead.minors_after(wanted) > limit and KUBELET_SKEW not in skipped:
+        text = f"{title(deployment)}: with API servers of {lead} a kubelet may be at most {limit} minor versions older, {wanted} is wanted"
+        return [Trouble(CHECK, KUBELET_SKEW, text, fix, False)]
+    if not wanted.same_minor(lead) and KUBEADM_SKEW not in skipped:
+        text = f"{title(deployment)}: kubeadm of {wanted} joins no control plane of {lead}: both have one minor version"
+        return [Trouble(CHECK, KUBEADM_SKEW, text, fix, False)]
+    return []

@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Unhealthy workers that are replaced: which ones, and how many at once.
+
+Source: docs/reference/cluster_api.md, "MachineDeployments".
+"""
+
+from __future__ import annotations
+
+from ...objects import kinds
+from ...objects.workers import counts
+from ..creation.bootstrap import marked
+from ..snapshot.typed_snapshot import MachineView
+from .worker_view import DeploymentView
+
+
+def unhealthy(deployment: DeploymentView) -> list[MachineView]:
+    """Return the marked machines of the current set, in the order in which they go.
+
+    Those that a user has asked for come first, then the newest: it may never have had a Pod. Marked ones of other sets go with the rollout.
+    """
+    current = deployment.current.machines if deployment.current is not None else []
+    found = [machine for machine in current if not machine.deleting and marked(machine)]
+    return sorted(
+        found,
+        key=lambda each: (
+            not kinds.is_flagged(each.machine, kinds.ANNOTATION_REMEDIATE_MACHINE),
+            -each.created,
+            each.name,
+        ),
+    )
+
+
+def to_remediate(deployment: DeploymentView) -> tuple[list[MachineView], list[MachineView]]:
+    """Return the machines that are remediated now, and those that are deferred.
+
+    remediation.maxInFlight counts those whose remediation has begun.
+    """
+    found = unhealthy(deployment)
+    limit = counts.most_in_flight(deployment.spec, deployment.replicas)
+    if limit is None:
+        return found, []
+    begun = sum(1 for machine in deployment.machines if machine.deleting and marked(machine))
+    room = max(0, limit - begun)
+    return found[:room], found[room:]

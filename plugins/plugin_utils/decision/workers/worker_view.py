@@ -1,0 +1,205 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""View of a snapshot's MachineDeployments: sets, machines and Nodes brought together.
+
+The page: docs/reference/snapshot.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from ....module_utils.common.values import controller_of, format_time, parse_time
+from ...objects import kinds
+from ...objects.workers import template_hash
+from ..rollout.uptodate import Outdated
+from ..snapshot.typed_snapshot import MachineView, View, identified_node, machine_view
+
+Object = dict[str, Any]
+_EMPTY: Object = {}
+TEMPLATE_DIFFERS, ROLLOUT_AFTER_EXPIRED = "MachineTemplateDiffers", "RolloutAfterExpired"
+
+
+@dataclass
+class SetView:
+    """MachineSet with its machines, the oldest first."""
+
+    name: str
+    document: Object
+    created: int
+    machines: list[MachineView]
+
+    @property
+    def template(self) -> Object:
+        """Return the template of its machines."""
+        found: Object = self.document["spec"].get("template") or _EMPTY
+        return found
+
+
+@dataclass
+class DeploymentView:
+    """MachineDeployment with its MachineSets, the oldest first.
+
+    `current` is the set that new machines are made from, None where it has to be made; `outdated` says by set why its machines are
+    to be replaced, [] for those of the current one.
+    """
+
+    name: str
+    document: Object
+    sets: list[SetView]
+    current: Optional[SetView]
+    outdated: dict[str, list[Outdated]]
+    has_config: bool
+    has_template: bool
+    due: str = ""
+
+    @property
+    def spec(self) -> Object:
+        """Return the MachineDeployment's spec."""
+        found: Object = self.document["spec"]
+        return found
+
+    @property
+    def template(self) -> Object:
+        """Return the template of its machines."""
+        found: Object = self.spec.get("template") or _EMPTY
+        return found
+
+    @property
+    def version(self) -> str:
+        """Return the Kubernetes version of its machines."""
+        return str((self.template.get("spec") or _EMPTY).get("version") or "")
+
+    @property
+    def failure_domain(self) -> str:
+        """Return the failure domain of its machines, "" for any."""
+        return str((self.template.get("spec") or _EMPTY).get("failureDomain") or "")
+
+    @property
+    def replicas(self) -> int:
+        """Return the desired number of machines, 0 where it is deleted."""
+        value = self.spec.get("replicas")
+        wanted = value if isinstance(value, int) and value >= 0 else 1
+        return 0 if self.deleting else wanted
+
+    @property
+    def deleting(self) -> bool:
+        """Return whether it is marked for deletion."""
+        return bool(self.document["metadata"].get("deletionTimestamp"))
+
+    @property
+    def paused(self) -> bool:
+        """Return whether nothing at all may be done about it."""
+        return kinds.is_flagged(self.document, kinds.ANNOTATION_PAUSED)
+
+    @property
+    def machines(self) -> list[MachineView]:
+        """Return all of its machines, those that are being deleted included."""
+        return [machine for each in self.sets for machine in each.machines]
+
+    @property
+    def live(self) -> list[MachineView]:
+        """Return its machines that are not being deleted."""
+        return [machine for machine in self.machines if not machine.deleting]
+
+    def set_of(self, machine: MachineView) -> SetView:
+        """Return the MachineSet of one of its machines."""
+        return next(each for each in self.sets if machine in each.machines)
+
+    def set_name(self) -> str:
+        """Return the name of the set that new machines are made from, also where it has to be made."""
+        if self.current is not None:
+            return self.current.name
+        return template_hash.set_name(self.name, template_hash.template_hash(self.name, self.template, self.due))
+
+
+@dataclass
+class Workers:
+    """All MachineDeployments of a snapshot, by name."""
+
+    view: View
+    deployments: list[DeploymentView] = field(default_factory=list)
+
+    @property
+    def machines(self) -> list[MachineView]:
+        """Return the machines of all deployments."""
+        return [machine for each in self.deployments for machine in each.machines]
+
+    def each_machine(self) -> Iterator[tuple[DeploymentView, MachineView]]:
+        """Yield every machine with its deployment."""
+        for deployment in self.deployments:
+            for machine in deployment.machines:
+                yield deployment, machine
+
+
+def read_workers(view: View) -> Workers:
+    """Return the workers of a snapshot, with their Nodes matched. Nothing in it is changed."""
+    raw = view.raw.get("workers") or _EMPTY
+    machines = sorted((machine_view(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order)
+    _match_nodes(view, machines)
+    owned: dict[str, list[MachineView]] = {}
+    for machine in machines:
+        owner = controller_of(machine.machine) or _EMPTY
+        if owner.get("kind") == kinds.MACHINE_SET:
+            owned.setdefault(str(owner.get("name")), []).append(machine)
+    found = [_deployment(view, entry, owned) for entry in raw.get("deployments") or ()]
+    return Workers(view, sorted(found, key=lambda each: each.name))
+
+
+def _deployment(view: View, entry: Object, owned: dict[str, list[MachineView]]) -> DeploymentView:
+    document = entry["machineDeployment"]
+    sets = [_set(each, owned) for each in entry["machineSets"]]
+    sets.sort(key=lambda each: (each.created, each.name))
+    after = parse_time((document["spec"].get("rollout") or _EMPTY).get("after"))
+    due = after if after is not None and after < view.now else None
+    template = document["spec"].get("template") or _EMPTY
+    told = {each.name: template_hash.differences(each.template, template) for each in sets}
+    same = [each for each in sets if not told[each.name] and (due is None or each.created >= due)]
+    current = min(same, key=lambda each: (-len(each.machines), each.created, each.name)) if same else None
+    outdated: dict[str, list[Outdated]] = {}
+    for each in sets:
+        outdated[each.name] = [Outdated(TEMPLATE_DIFFERS, text) for text in told[each.name]]
+        if each is not current and not told[each.name]:
+            late = due is not None and each.created < due
+            text = "MachineDeployment spec.rollout.after expired" if late else "Another MachineSet has this template"
+            outdated[each.name] = [Outdated(ROLLOUT_AFTER_EXPIRED if late else TEMPLATE_DIFFERS, text)]
+    return DeploymentView(
+        name=str(document["metadata"]["name"]),
+        document=document,
+        sets=sets,
+        current=current,
+        outdated=outdated,
+        has_config=entry.get("configTemplate") is not False,
+        has_template=entry.get("machineTemplate") is not False,
+        due=format_time(due) if due is not None else "",
+    )
+
+
+def _set(document: Object, owned: dict[str, list[MachineView]]) -> SetView:
+    metadata = document["metadata"]
+    created = parse_time(metadata.get("creationTimestamp")) or 0
+    return SetView(str(metadata["name"]), document, created, owned.get(str(metadata["name"]), []))
+
+
+def _match_nodes(view: View, machines: list[MachineView]) -> None:
+    """Give each worker its Node: by its recorded name, else by machine-id or providerID."""
+    nodes = {node["name"]: node for node in view.workload.get("workers") or ()}
+    asked = view.reachable and view.workload.get("workers") is not None
+    taken: set[str] = set()
+    for machine in machines:
+        status = machine.machine.get("status") or _EMPTY
+        recorded = (status.get("nodeRef") or _EMPTY).get("name")
+        known = (machine.infrastructure or _EMPTY).get("status") or _EMPTY
+        identity = status.get("machineID") or known.get("machineID")
+        node = nodes.get(recorded or machine.name)
+        if node is not None and identity and node.get("machineID") and node["machineID"] != identity:
+            machine.impostor, node = str(node["name"]), None
+        elif node is None and not recorded:
+            node = identified_node(nodes, identity, machine.machine["spec"].get("providerID"))
+        if node is not None and node["name"] not in taken:
+            taken.add(node["name"])
+            machine.node = node
+        machine.node_lost = bool(recorded) and machine.node is None and asked
