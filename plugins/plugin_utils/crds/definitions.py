@@ -21,7 +21,8 @@ from ..documents.schema import MapOf, Needed
 from ..objects import actions as operator
 from ..objects import kinds, machine_health_check, structures
 from ..objects.resource_sets import cluster_resource_set
-from . import crd_names, status_schema, webhook_rules
+from ..objects.workers import machine_deployment
+from . import columns, crd_names, status_schema, webhook_rules
 from .structural_schema import LIMITS_SINCE_MINOR, open_schema_of, schema_of
 
 Object = dict[str, Any]
@@ -33,16 +34,9 @@ MANAGER = "kubeadm.control-plane"
 PROVIDER_LABEL = "cluster.x-k8s.io/provider"
 # Raised with every release whose definitions differ from the one before: an older release then doesn't write over them.
 REVISION = "kubeadm.control-plane/definitions"
-REVISION_NUMBER = 4
+REVISION_NUMBER = 5
 # Cluster API contract version -> our version of the kind that keeps it.
 CONTRACT_LABEL = "cluster.x-k8s.io/v1beta2"
-
-# The priority of columns that kubectl shows with -o wide alone.
-_WIDE = 10
-_AGE = ("Age", "date", ".metadata.creationTimestamp", 0)
-# An API server that can't read a path shows no column at all; a dot within a name is escaped.
-_CLUSTER_COLUMN = ("Cluster", "string", r".metadata.labels['cluster\.x-k8s\.io/cluster-name']", 0)
-Column = tuple[str, str, str, int]
 
 
 @dataclass(frozen=True)
@@ -59,90 +53,11 @@ class Kind:
     spec: Optional[Mapping[str, Any]]
     status: Optional[Mapping[str, Any]]
     short_names: Sequence[str] = ()
-    columns: Sequence[Column] = ()
+    columns: Sequence[columns.Column] = ()
     scale: bool = False
     open: bool = False
 
 
-def _condition(column: str, condition: str, priority: int = 0) -> Column:
-    return (column, "string", f'.status.conditions[?(@.type=="{condition}")].status', priority)
-
-
-def _address(column: str, kind: str) -> Column:
-    return (column, "string", f'.status.addresses[?(@.type=="{kind}")].address', _WIDE)
-
-
-# Cluster API's columns, in its words and its order; two of a name are two of its own. What is never told here has none: workers, ClusterClass.
-_PAUSED = _condition("Paused", "Paused", _WIDE)
-_CONTROL_PLANE_COLUMNS: Sequence[Column] = (
-    _CLUSTER_COLUMN,
-    _condition("Available", "Available"),
-    ("Desired", "integer", ".spec.replicas", 0),
-    ("Current", "integer", ".status.replicas", 0),
-    ("Ready", "integer", ".status.readyReplicas", 0),
-    ("Available", "integer", ".status.availableReplicas", 0),
-    ("Up-to-date", "integer", ".status.upToDateReplicas", 0),
-    _PAUSED,
-    ("Initialized", "boolean", ".status.initialization.controlPlaneInitialized", 0),
-    _AGE,
-    ("Version", "string", ".spec.version", 0),
-)
-_MACHINE_COLUMNS: Sequence[Column] = (
-    ("Cluster", "string", ".spec.clusterName", 0),
-    ("Node Name", "string", ".status.nodeRef.name", 0),
-    ("Provider ID", "string", ".spec.providerID", _WIDE),
-    ("Failure domain", "string", ".status.failureDomain", 0),
-    _condition("Ready", "Ready"),
-    _condition("Available", "Available"),
-    _condition("Up-to-date", "UpToDate"),
-    _address("Internal-IP", "InternalIP"),
-    _address("External-IP", "ExternalIP"),
-    ("OS-Image", "string", ".status.nodeInfo.osImage", _WIDE),
-    _PAUSED,
-    ("Phase", "string", ".status.phase", 0),
-    _AGE,
-    ("Version", "string", ".spec.version", 0),
-)
-_CLUSTER_COLUMNS: Sequence[Column] = (
-    _condition("Available", "Available"),
-    ("CP Desired", "integer", ".status.controlPlane.desiredReplicas", 0),
-    ("CP Current", "integer", ".status.controlPlane.replicas", _WIDE),
-    ("CP Ready", "integer", ".status.controlPlane.readyReplicas", _WIDE),
-    ("CP Available", "integer", ".status.controlPlane.availableReplicas", 0),
-    ("CP Up-to-date", "integer", ".status.controlPlane.upToDateReplicas", 0),
-    # This collection's own.
-    ("CP Endpoint", "string", ".spec.controlPlaneEndpoint.host", _WIDE),
-    _PAUSED,
-    ("Phase", "string", ".status.phase", 0),
-    _AGE,
-)
-_CHECK_COLUMNS: Sequence[Column] = (
-    ("Cluster", "string", ".spec.clusterName", 0),
-    ("Replicas", "integer", ".status.expectedMachines", 0),
-    ("Healthy", "integer", ".status.currentHealthy", 0),
-    _PAUSED,
-    _AGE,
-)
-_CONFIG_COLUMNS: Sequence[Column] = (
-    _CLUSTER_COLUMN,
-    _PAUSED,
-    ("Data secret created", "string", ".status.initialization.dataSecretCreated", 0),
-    _AGE,
-)
-_INFRASTRUCTURE_COLUMNS: Sequence[Column] = (
-    _CLUSTER_COLUMN,
-    ("Provisioned", "boolean", ".status.initialization.provisioned", 0),
-    ("Address", "string", ".status.addresses[0].address", 1),
-    _AGE,
-)
-_RESOURCE_SET_COLUMNS: Sequence[Column] = (_condition("Applied", cluster_resource_set.CONDITION), _PAUSED, _AGE)
-_OPERATOR_COLUMNS: Sequence[Column] = (
-    _CLUSTER_COLUMN,
-    ("Phase", "string", ".status.phase", 0),
-    ("Paused", "boolean", ".status.paused", 0),
-    ("Error", "string", ".status.errorMessage", 1),
-    _AGE,
-)
 _CORE, _CONTROL_PLANE, _BOOTSTRAP = "cluster-api", "control-plane-kubeadm", "bootstrap-kubeadm"
 _OPERATOR = "operator-kubeadm"
 _TEMPLATE_METADATA = {"labels": MapOf("string"), "annotations": MapOf("string")}
@@ -162,23 +77,23 @@ def _infrastructure(prefix: str, provider: str) -> tuple[Kind, ...]:
             anything,
             status_schema.INFRASTRUCTURE_CLUSTER,
             (),
-            _INFRASTRUCTURE_COLUMNS[:2],
+            columns.INFRASTRUCTURE[:2],
         ),
-        Kind(f"{prefix}Machine", provider, anything, status_schema.INFRASTRUCTURE_MACHINE, (), _INFRASTRUCTURE_COLUMNS),
-        Kind(f"{prefix}MachineTemplate", provider, _template("object"), None, (), (_AGE,)),
+        Kind(f"{prefix}Machine", provider, anything, status_schema.INFRASTRUCTURE_MACHINE, (), columns.INFRASTRUCTURE),
+        Kind(f"{prefix}MachineTemplate", provider, _template("object"), None, (), (columns.AGE,)),
     )
 
 
 KINDS: Sequence[Kind] = (
-    Kind(kinds.CLUSTER, _CORE, structures.CLUSTER_SPEC["hub"], status_schema.CLUSTER, ("cl",), _CLUSTER_COLUMNS),
-    Kind(kinds.MACHINE, _CORE, structures.MACHINE_SPEC["hub"], status_schema.MACHINE, ("ma",), _MACHINE_COLUMNS),
+    Kind(kinds.CLUSTER, _CORE, structures.CLUSTER_SPEC["hub"], status_schema.CLUSTER, ("cl",), columns.CLUSTER),
+    Kind(kinds.MACHINE, _CORE, structures.MACHINE_SPEC["hub"], status_schema.MACHINE, ("ma",), columns.MACHINE),
     Kind(
         kinds.MACHINE_HEALTH_CHECK,
         _CORE,
         machine_health_check.SPEC["hub"],
         status_schema.MACHINE_HEALTH_CHECK,
         ("mhc", "mhcs"),
-        _CHECK_COLUMNS,
+        columns.CHECK,
     ),
     Kind(
         kinds.KUBEADM_CONTROL_PLANE,
@@ -186,7 +101,7 @@ KINDS: Sequence[Kind] = (
         structures.CONTROL_PLANE_SPEC["hub"],
         status_schema.CONTROL_PLANE,
         ("kcp",),
-        _CONTROL_PLANE_COLUMNS,
+        columns.CONTROL_PLANE,
         scale=True,
     ),
     Kind(
@@ -195,7 +110,7 @@ KINDS: Sequence[Kind] = (
         _template(structures.CONTROL_PLANE_TEMPLATE_SPEC),
         None,
         (),
-        (_AGE,),
+        (columns.AGE,),
     ),
     Kind(
         kinds.KUBEADM_CONFIG,
@@ -203,15 +118,33 @@ KINDS: Sequence[Kind] = (
         structures.KUBEADM_CONFIG_SPEC["hub"],
         status_schema.KUBEADM_CONFIG,
         (),
-        _CONFIG_COLUMNS,
+        columns.CONFIG,
     ),
     Kind(
-        "KubeadmConfigTemplate",
+        kinds.KUBEADM_CONFIG_TEMPLATE,
         _BOOTSTRAP,
-        _template(structures.KUBEADM_CONFIG_SPEC["hub"]),
+        machine_deployment.CONFIG_TEMPLATE_SPEC["hub"],
         None,
         (),
-        (_AGE,),
+        (columns.AGE,),
+    ),
+    Kind(
+        kinds.MACHINE_DEPLOYMENT,
+        _CORE,
+        machine_deployment.SPEC["hub"],
+        status_schema.MACHINE_DEPLOYMENT,
+        ("md",),
+        columns.MACHINE_DEPLOYMENT,
+        scale=True,
+    ),
+    Kind(
+        kinds.MACHINE_SET,
+        _CORE,
+        machine_deployment.SET_SPEC["hub"],
+        status_schema.MACHINE_SET,
+        ("ms",),
+        columns.MACHINE_SET,
+        scale=True,
     ),
     Kind(
         kinds.CLUSTER_RESOURCE_SET,
@@ -219,13 +152,13 @@ KINDS: Sequence[Kind] = (
         cluster_resource_set.SPEC["hub"],
         status_schema.CLUSTER_RESOURCE_SET,
         (),
-        _RESOURCE_SET_COLUMNS,
+        columns.RESOURCE_SET,
     ),
-    Kind(kinds.CLUSTER_RESOURCE_SET_BINDING, _CORE, cluster_resource_set.BINDING_SPEC, None, (), (_AGE,)),
+    Kind(kinds.CLUSTER_RESOURCE_SET_BINDING, _CORE, cluster_resource_set.BINDING_SPEC, None, (), (columns.AGE,)),
     *_infrastructure("Inventory", "infrastructure-inventory"),
     *_infrastructure("Nspawn", "infrastructure-nspawn"),
     *(
-        Kind(each, _OPERATOR, operator.SPECS[each], operator.STATUS, (), _OPERATOR_COLUMNS, open=True)
+        Kind(each, _OPERATOR, operator.SPECS[each], operator.STATUS, (), columns.OPERATOR, open=True)
         for each in operator.KINDS
     ),
 )
@@ -233,7 +166,13 @@ KINDS: Sequence[Kind] = (
 
 # Not among the definitions of release 0.9.0: until `install` is run again, an API server may have all others and lack these.
 LATER = frozenset(
-    (kinds.GROUP_ADDONS, each) for each in (kinds.CLUSTER_RESOURCE_SET, kinds.CLUSTER_RESOURCE_SET_BINDING)
+    (kinds.group(kinds.api_version(each)), each)
+    for each in (
+        kinds.CLUSTER_RESOURCE_SET,
+        kinds.CLUSTER_RESOURCE_SET_BINDING,
+        kinds.MACHINE_DEPLOYMENT,
+        kinds.MACHINE_SET,
+    )
 )
 _KNOWN = frozenset((*(kind.name for kind in KINDS), kinds.SECRET, kinds.CONFIG_MAP))
 
@@ -253,8 +192,6 @@ def group_of(kind: str) -> str:
     """
     if kind == "KubeadmControlPlaneTemplate":
         return kinds.GROUP_CONTROL_PLANE
-    if kind == "KubeadmConfigTemplate":
-        return kinds.GROUP_BOOTSTRAP
     if kind in operator.KINDS:
         return operator.GROUP
     return kinds.group(kinds.api_version(kind))
@@ -267,7 +204,7 @@ def version_of(kind: str) -> str:
     """
     if kind in operator.KINDS:
         return operator.VERSION
-    if kind in ("KubeadmControlPlaneTemplate", "KubeadmConfigTemplate"):
+    if kind == "KubeadmControlPlaneTemplate":
         return kinds.api_version(kinds.KUBEADM_CONTROL_PLANE).rpartition("/")[2]
     return kinds.api_version(kind).rpartition("/")[2]
 
@@ -392,7 +329,7 @@ def _with_owned_conditions(status: Object) -> Object:
     return status
 
 
-def _column(column: Column) -> Object:
+def _column(column: columns.Column) -> Object:
     name, kind, path, priority = column
     shown: Object = {"name": name, "type": kind, "jsonPath": path}
     if priority:

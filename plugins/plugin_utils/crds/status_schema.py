@@ -51,6 +51,7 @@ CLUSTER: Mapping[str, Any] = {
     "failureDomains": [{"name": "string", "controlPlane": "boolean", "attributes": MapOf("string")}],
     "controlPlane": dict.fromkeys(("desiredReplicas", *_COUNTERS), "integer"),
     "controlPlaneReady": "boolean",
+    "workers": dict.fromkeys(("desiredReplicas", *_COUNTERS), "integer"),
     **_FAILURE,
     "deprecated": {"v1beta1": _OLD},
 }
@@ -93,6 +94,22 @@ MACHINE_HEALTH_CHECK: Mapping[str, Any] = {
     "currentHealthy": "integer",
     "remediationsAllowed": "integer",
     "targets": ["string"],
+}
+MACHINE_SET: Mapping[str, Any] = {
+    **_COMMON,
+    "selector": "string",
+    **dict.fromkeys(_COUNTERS, "integer"),
+    "versions": [{"version": "string", "replicas": "integer"}],
+    "deprecated": {
+        "v1beta1": {
+            **_OLD,
+            **dict.fromkeys(("fullyLabeledReplicas", "readyReplicas", "availableReplicas"), "integer"),
+        }
+    },
+}
+MACHINE_DEPLOYMENT: Mapping[str, Any] = {
+    **MACHINE_SET,
+    "deprecated": {"v1beta1": {**_OLD, **_OLD_COUNTERS, "availableReplicas": "integer"}},
 }
 CLUSTER_RESOURCE_SET: Mapping[str, Any] = {**_COMMON, "deprecated": {"v1beta1": _OLD}}
 INFRASTRUCTURE_CLUSTER: Mapping[str, Any] = {

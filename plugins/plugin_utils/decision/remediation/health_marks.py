@@ -17,7 +17,7 @@ from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, cond
 from .. import terms
 from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of, read_snapshot
 from .retry import read_record
-from .unhealthy_machines import DELETING, HEALTHY, UNHEALTHY, Finding, Result, check, worst
+from .unhealthy_machines import DELETING, HEALTHY, UNHEALTHY, Finding, Result, check, watched, worst
 
 Object = dict[str, Any]
 WAITING = "WaitingForRemediation"
@@ -83,7 +83,7 @@ def evaluate(documents: Sequence[Object], snapshot: Object) -> Evaluation:
     view = read_snapshot(snapshot)
     results = [check(document, view) for document in sorted(documents, key=lambda each: str(each["metadata"]["name"]))]
     evaluation = Evaluation(results, {}, {})
-    for machine in view.machines:
+    for machine in watched(view):
         found = worst(results, machine.name)
         marks = Marks()
         if found is None:

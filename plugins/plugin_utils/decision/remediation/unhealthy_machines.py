@@ -25,6 +25,7 @@ from ...objects.validate import object_selector
 from .. import terms
 from ..conditions.control_plane import initialized
 from ..snapshot.typed_snapshot import MachineView, View, condition_of
+from ..workers.worker_view import read_workers
 
 Object = dict[str, Any]
 
@@ -90,7 +91,7 @@ def check(document: Object, view: View) -> Result:
     result = Result(str(document["metadata"]["name"]))
     spec = document.get("spec") or {}
     targets = []
-    for machine in view.machines:
+    for machine in watched(view):
         if not object_selector.selects(spec.get("selector") or {}, _labels(machine)):
             continue
         taken_out = next((each for each in _TAKEN_OUT if kinds.is_flagged(machine.machine, each)), None)
@@ -109,6 +110,11 @@ def check(document: Object, view: View) -> Result:
     result.findings = {each.name: _judge(spec.get("checks") or {}, view, each, series) for each in targets}
     _limits(result, spec, document, series)
     return result
+
+
+def watched(view: View) -> list[MachineView]:
+    """Return the machines that health checks can select: the control plane's and workers."""
+    return [*view.machines, *read_workers(view).machines]
 
 
 _TAKEN_OUT = (kinds.ANNOTATION_PAUSED, kinds.ANNOTATION_SKIP_REMEDIATION)

@@ -120,7 +120,9 @@ MACHINE = _object(
     strict=True,
 )
 # The fields by which machines of a template are outdated, and those by which a deployment's numbers are counted.
-_MACHINE_TEMPLATE = Struct({"spec": Struct({"version": Text(), "failureDomain": Text(), "infrastructureRef": _REFERENCE})})
+_MACHINE_TEMPLATE = Struct(
+    {"spec": Struct({"version": Text(), "failureDomain": Text(), "infrastructureRef": _REFERENCE})}
+)
 MACHINE_DEPLOYMENT = _object(
     {
         "replicas": Integer(0),

@@ -223,7 +223,9 @@ WORKLOAD = Struct(
         "workerNodes": Sequence(Text()),
         "leftBehind": Sequence(NODE, "Nodes with the names of machines that were removed and replaced."),
         "workerVersions": Table(Integer(1), note="The number of worker Nodes by their kubelet's version."),
-        "workers": Sequence(NODE, "The worker Nodes; absent: there are no MachineDeployments, or they were not asked for."),
+        "workers": Sequence(
+            NODE, "The worker Nodes; absent: there are no MachineDeployments, or they were not asked for."
+        ),
     },
     "workload",
 )

@@ -95,9 +95,7 @@ def set_conditions(
     return [*found, *_scaling(staying, len(owned.machines), blocking)]
 
 
-def _common(
-    view: View, deployment: DeploymentView, own: Sequence[MachineView], machines: Conditions
-) -> list[Object]:
+def _common(view: View, deployment: DeploymentView, own: Sequence[MachineView], machines: Conditions) -> list[Object]:
     settled = [each for each in own if view.now - each.created >= settings.SURFACING_DELAY]
     deleting = condition("Deleting", terms.FALSE, "NotDeleting")
     if deployment.deleting:
@@ -105,7 +103,9 @@ def _common(
         deleting = condition("Deleting", terms.TRUE, "Deleting", f"Deleting {names}" if names else "Deletion completed")
     paused = paused_condition(view)
     if deployment.paused:
-        paused = condition("Paused", terms.TRUE, "Paused", "MachineDeployment has the annotation cluster.x-k8s.io/paused")
+        paused = condition(
+            "Paused", terms.TRUE, "Paused", "MachineDeployment has the annotation cluster.x-k8s.io/paused"
+        )
     return [
         aggregate("MachinesReady", "Ready", own, machines),
         aggregate("MachinesUpToDate", "UpToDate", settled, machines),
@@ -153,9 +153,7 @@ def cluster_conditions(workers: Workers, machines: Conditions, deployments: Cond
     """Return the Cluster's conditions about its workers, [] without MachineDeployments."""
     if not workers.deployments:
         return []
-    short = {
-        name: next(each for each in found if each["type"] == "Available") for name, found in deployments.items()
-    }
+    short = {name: next(each for each in found if each["type"] == "Available") for name, found in deployments.items()}
     texts = [
         f"* MachineDeployment {name}: {each['message']}" for name, each in short.items() if each["status"] != terms.TRUE
     ]

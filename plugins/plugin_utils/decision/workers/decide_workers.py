@@ -30,7 +30,12 @@ from .worker_view import DeploymentView, Workers
 
 Object = dict[str, Any]
 SCALING_UP, REMEDIATING, DELETING = "WorkersScalingUp", "WorkersRemediating", "WorkersDeleting"
-RESUMED, NOT_AVAILABLE, UP_TO_DATE, DEFERRED = "WorkersResumed", "WorkersNotAvailable", "WorkersUpToDate", "RemediationDeferred"
+RESUMED, NOT_AVAILABLE, UP_TO_DATE, DEFERRED = (
+    "WorkersResumed",
+    "WorkersNotAvailable",
+    "WorkersUpToDate",
+    "RemediationDeferred",
+)
 _SHOWN = 10
 
 
@@ -143,12 +148,12 @@ def _make(
     if make:
         why = SCALING_UP if change.fill else numbers.OUTDATED
         joined = sum(1 for machine in deployment.live if machine.joined)
-        step.reasons.append(reason(why, f"{title(deployment)}: {joined} of {deployment.replicas} replicas, {make} more"))
+        step.reasons.append(
+            reason(why, f"{title(deployment)}: {joined} of {deployment.replicas} replicas, {make} more")
+        )
 
 
-def _replace(
-    step: _Step, view: View, deployment: DeploymentView, change: numbers.Change, holds: list[Trouble]
-) -> None:
+def _replace(step: _Step, view: View, deployment: DeploymentView, change: numbers.Change, holds: list[Trouble]) -> None:
     """Remove outdated machines, unless nothing could come in their place."""
     if not change.outdated:
         return
@@ -178,9 +183,7 @@ def _entry(deployment: DeploymentView, owner: str, machine: Optional[MachineView
     }
 
 
-def _unavailable(
-    step: _Step, view: View, deployment: DeploymentView, conditions: Conditions, unfinished: bool
-) -> None:
+def _unavailable(step: _Step, view: View, deployment: DeploymentView, conditions: Conditions, unfinished: bool) -> None:
     """Tell which workers are not available.
 
     A worker that has only just joined is waited for. Later it is a fault only where a rollout stands still for it.
@@ -188,16 +191,18 @@ def _unavailable(
     late = [each for each in deployment.live if each.joined and not numbers.is_available(each, conditions)]
     bare = [each for each in late if each.node is not None and lacks_plugin(each.node)]
     if bare:
-        step.told.append(reason(NO_NETWORK_PLUGIN, f"{title(deployment)}: NO NETWORK PLUGIN on {_listed(bare)}. {WAY_OUT}"))
+        step.told.append(
+            reason(NO_NETWORK_PLUGIN, f"{title(deployment)}: NO NETWORK PLUGIN on {_listed(bare)}. {WAY_OUT}")
+        )
     # One that is Ready has its minReadySeconds to wait for.
     new = [
-        each
-        for each in late
-        if each not in bare and (_settles(view, each) or is_true(conditions[each.name], "Ready"))
+        each for each in late if each not in bare and (_settles(view, each) or is_true(conditions[each.name], "Ready"))
     ]
     rolls = any(deployment.outdated[deployment.set_of(each).name] for each in deployment.live) and not unfinished
     if new:
-        step.troubles.append(Trouble(CHECK, NOT_AVAILABLE, f"{title(deployment)}: {_listed(new)} not available yet", "", True))
+        step.troubles.append(
+            Trouble(CHECK, NOT_AVAILABLE, f"{title(deployment)}: {_listed(new)} not available yet", "", True)
+        )
     elif late and rolls:
         text = f"{title(deployment)}: its rollout stands still, since {_listed(late)} not available"
         fix = "Look at these Nodes (kubectl describe node), or have them replaced: a MachineHealthCheck, or the annotation remediate-machine."

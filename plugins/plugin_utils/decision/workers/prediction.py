@@ -47,9 +47,7 @@ def removed(snapshot: Object, decision: Object) -> Object:
     target, workers = decision["target"], dict(snapshot["workers"])
     gone = {each["machine"] for each in target.get("workers") or ()} | set(target.get("machines") or ())
     ended = target.get("deployments") or ()
-    workers["deployments"] = [
-        each for each in workers["deployments"] if _name(each["machineDeployment"]) not in ended
-    ]
+    workers["deployments"] = [each for each in workers["deployments"] if _name(each["machineDeployment"]) not in ended]
     going = [each for each in workers["machines"] if _name(each["machine"]) in gone]
     workers["machines"] = [each for each in workers["machines"] if each not in going]
     nodes = {_node_name(each["machine"]) for each in going}
@@ -134,7 +132,11 @@ def _joined(entry: Object, now: str) -> Object:
     status["conditions"] = [each for each in status.get("conditions") or [] if each["type"] != "Ready"] + [ready]
     machine["status"] = status
     infrastructure = dict(entry.get("infrastructureMachine") or {"metadata": {"name": _name(machine)}, "spec": {}})
-    known = {key: value for key, value in (infrastructure.get("status") or {}).items() if key not in ("state", "failureReason")}
+    known = {
+        key: value
+        for key, value in (infrastructure.get("status") or {}).items()
+        if key not in ("state", "failureReason")
+    }
     infrastructure["status"] = {**known, "initialization": {"provisioned": True}}
     made = {key: value for key, value in entry.items() if key != "bootstrapUnit"}
     return {**made, "machine": machine, "infrastructureMachine": infrastructure}

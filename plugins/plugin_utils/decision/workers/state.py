@@ -47,9 +47,7 @@ def _deployment(deployment: DeploymentView, conditions: Conditions) -> Object:
         "deleting": deployment.deleting,
         "templates": "present" if deployment.has_config and deployment.has_template else "missing",
         "current": deployment.set_name(),
-        "machines": {
-            machine.name: _machine(deployment, machine, conditions) for machine in deployment.machines
-        },
+        "machines": {machine.name: _machine(deployment, machine, conditions) for machine in deployment.machines},
     }
 
 

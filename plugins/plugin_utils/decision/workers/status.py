@@ -65,9 +65,7 @@ def cluster_workers(workers: Workers, machines: Conditions) -> Object:
 
 def _counters(own: Sequence[MachineView], machines: Conditions) -> dict[str, int]:
     kinds_of = {"readyReplicas": "Ready", "availableReplicas": "Available", "upToDateReplicas": "UpToDate"}
-    counted = {
-        field: sum(1 for each in own if is_true(machines[each.name], kind)) for field, kind in kinds_of.items()
-    }
+    counted = {field: sum(1 for each in own if is_true(machines[each.name], kind)) for field, kind in kinds_of.items()}
     return {"replicas": len(own), **counted}
 
 

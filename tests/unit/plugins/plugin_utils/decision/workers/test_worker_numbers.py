@@ -246,7 +246,9 @@ def test_what_always_holds(wanted: int, surge: Any, unavailable: Any, new: Machi
     going = {*names(change.outdated), *names(change.too_many)}
     assert len(going) == len(change.outdated) + len(change.too_many)
     if change.outdated:
-        staying = [f"{which}-a{number + 1}" for which, count in (("new", new), ("old", old)) for number in range(count[0])]
+        staying = [
+            f"{which}-a{number + 1}" for which, count in (("new", new), ("old", old)) for number in range(count[0])
+        ]
         left = [name for name in staying if name not in going]
         taken = [name for name in names(change.outdated) if "-a" in name]
         assert not taken or len(left) >= wanted - away
