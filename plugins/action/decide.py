@@ -41,7 +41,13 @@ from ..plugin_utils.reconcile.one_pass import (
     was_settled,
     with_fixed_names,
 )
-from ..plugin_utils.records import decision_events, stored_cluster, stored_desired_state, stored_health_checks
+from ..plugin_utils.records import (
+    decision_events,
+    stored_cluster,
+    stored_deletion,
+    stored_desired_state,
+    stored_health_checks,
+)
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.journal_entries import close_intents, steps_of
 from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC, read_manifest
@@ -262,7 +268,7 @@ class ActionModule(ControlPlaneAction):
         elif not (arguments["delete"] or arguments["remediate"] or arguments["check_health"]):
             stored_desired_state.settle_in_api(store, arguments)
         if arguments["delete"]:
-            stored_cluster.mark_deleting(self.open_objects(arguments, store), False)
+            stored_deletion.mark_deleting(self.open_objects(arguments, store), False)
         if arguments["remediate"]:
             objects = self.open_objects(arguments, store)
             stored_health_checks.annotate(objects, [each for each in arguments["remediate"] if objects.machine(each)])
@@ -326,8 +332,8 @@ class ActionModule(ControlPlaneAction):
         """Return why no step follows; fail where that needs the user."""
         objects, decision = seen.objects, seen.decision
         decision_events.record_decision(objects, decision, said)
-        if seen.action == terms.NONE and _is_deleted(decision):
-            for change in stored_cluster.delete_marked(objects):
+        if seen.action == terms.NONE and whole_control_plane.is_completed(decision["reasons"]):
+            for change in stored_deletion.delete_marked(objects):
                 self.note(change)
         if seen.action == terms.BLOCKED:
             raise ControlPlaneFailure(f"{objects.title} is blocked: {said}", decision=_public(decision))
@@ -374,10 +380,6 @@ class ActionModule(ControlPlaneAction):
             "plan": [*document["steps"], document["end"]],
             "prepare": [],
         }
-
-
-def _is_deleted(decision: Object) -> bool:
-    return any(each["reason"] == whole_control_plane.COMPLETED for each in decision["reasons"])
 
 
 def _public(decision: Object) -> Object:

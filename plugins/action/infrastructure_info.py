@@ -40,9 +40,13 @@ class ActionModule(ControlPlaneAction):
                 self.note(f"make the SSH key for machines (Secret {objects.name}-ssh)")
             public_key = ensure_ssh_key(objects.store, objects.cluster, objects.control_plane, now_rfc3339())
         machines = []
-        for machine in objects.machines:
+        # Those of another provider than the control plane's are asked for by their own steps.
+        own_kind = objects.template_reference().get("kind", "")
+        for machine in [*objects.machines, *objects.workers]:
             infrastructure = objects.infrastructure_machines.get(machine["metadata"]["name"])
-            if infrastructure is not None:
+            if infrastructure is not None and (
+                machine not in objects.workers or f"{infrastructure['kind']}Template" == own_kind
+            ):
                 machines.append(machine_for_provider(infrastructure, machine))
         return {
             "changed": False,

@@ -19,7 +19,7 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, MachineCaller
 from ..plugin_utils.move import export
 from ..plugin_utils.objects import advice, etcd_member
-from ..plugin_utils.objects.bootstrap_data import init_data, join_data
+from ..plugin_utils.objects.bootstrap_data import init_data, join_data, worker_data
 from ..plugin_utils.objects.instance_data import machine_data
 from ..plugin_utils.objects.instance_data.machine_configuration import machine_configuration
 from ..plugin_utils.observe import external_etcd_preflight
@@ -29,7 +29,7 @@ from ..plugin_utils.providers.contract import first_address
 from ..plugin_utils.reconcile import join_tokens
 from ..plugin_utils.reconcile.learner_join import LearnerJoin
 from ..plugin_utils.records import machine_objects
-from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
+from ..plugin_utils.records.cluster_objects import CONTROL_PLANE_LABEL, MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
 from ..plugin_utils.report.facts import PhaseFacts
 
@@ -79,9 +79,10 @@ class ActionModule(ControlPlaneAction):
                 return {"changed": False, "state": "Absent"}
             self.check_lock(arguments)
             config = objects.kubeadm_configs.get(self._name) or {}
-            external_etcd_preflight.require(
-                objects, caller, self._name, "joinConfiguration" not in (config.get("spec") or {})
-            )
+            if not _is_worker(machine):
+                external_etcd_preflight.require(
+                    objects, caller, self._name, "joinConfiguration" not in (config.get("spec") or {})
+                )
             data, joins = self._data(objects, caller, machine)
             machine_objects.note_start(objects, self._name)
             limit = max(settings.BOOTSTRAP_BOUND, 2 * arguments["timeout"])
@@ -276,7 +277,11 @@ class ActionModule(ControlPlaneAction):
         authority = str(certificates["ca"]["crt"])
         host = f"[{endpoint['host']}]" if ":" in str(endpoint["host"]) else endpoint["host"]
         access = {"server": f"{host}:{endpoint['port']}", "token": token, "ca_cert": authority}
-        return join_data(**common, token=token, ca_cert_hashes=[ca_cert_hash(authority)]), {"lease_access": access}
+        hashes = [ca_cert_hash(authority)]
+        if _is_worker(machine):
+            data = worker_data(objects.cluster, configuration, machine, endpoint, token, hashes)
+            return data, {"lease_access": access}
+        return join_data(**common, token=token, ca_cert_hashes=hashes), {"lease_access": access}
 
     def _incomplete(self, problems: str) -> str:
         return (
@@ -305,3 +310,7 @@ class ActionModule(ControlPlaneAction):
         registration = configuration.setdefault("nodeRegistration", {})
         registration["ignorePreflightErrors"] = sorted({*(registration.get("ignorePreflightErrors") or []), *errors})
         return config
+
+
+def _is_worker(machine: Object) -> bool:
+    return CONTROL_PLANE_LABEL not in (machine["metadata"].get("labels") or {})

@@ -48,6 +48,11 @@ options:
     type: float
     default: 0.0
     version_added: 0.5.0
+  workers:
+    description:
+      - Whether the Nodes of workers are returned as those of the control plane are. Without it they are named and counted.
+    type: bool
+    default: false
   objects:
     description:
       - Further objects to read through the API, whatever their kinds; the API is asked what it calls them.
@@ -184,6 +189,7 @@ def main() -> None:
             **arguments.MACHINE,
             **arguments.FENCING,
             "run": {"type": "str", "default": ""},
+            "workers": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -197,7 +203,14 @@ def main() -> None:
             wait_until_up(params["settle"])
         number = None if module.check_mode else params["fencing"]
         with arguments.remembering(check_mode=module.check_mode):
-            observation = collect(looks, params["endpoint"], wanted=params["objects"], number=number, run=params["run"])
+            observation = collect(
+                looks,
+                params["endpoint"],
+                wanted=params["objects"],
+                number=number,
+                run=params["run"],
+                workers=params["workers"],
+            )
     except NodeError as error:
         module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(changed=False, observation=observation)

@@ -64,6 +64,10 @@ class Etcd:
     def progress(self, name: str, bootstrap: Object) -> None:
         """Time has passed for a bootstrap: kubeadm is one step further."""
         bootstrap["polls"] += 1
+        if bootstrap.get("worker"):
+            if bootstrap["polls"] == POLLS:
+                self.state["nodes"][name] = {"created": rfc3339(), "version": bootstrap["version"], "worker": True}
+            return
         own = next((each for each in self.state["members"] if each["machine"] == name), None)
         if own is None and not all(self.healthy(each) for each in self.members):
             # etcd adds nobody beside a member that it doesn't hear: kubeadm fails.

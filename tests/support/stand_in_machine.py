@@ -16,6 +16,7 @@ import json
 import re
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any, Optional
 
@@ -76,18 +77,22 @@ class World(Upgrades, Configurations, Fencing, Etcd):
                 return {"state": "Absent", "changed": False}
             if self.state.get("refuses"):  # as a machine of another version does
                 return {"failed": True, "msg": self.state["refuses"]}
+            worker = arguments["data"]["kind"] == "join" and "controlPlane:" not in arguments["data"]["config"]
             running = [
-                key for key, each in self.state["bootstraps"].items() if _state(each) == "Running" and key in self.alive
+                key
+                for key, each in self.state["bootstraps"].items()
+                if _state(each) == "Running" and key in self.alive and not each.get("worker")
             ]
-            if running:
+            if running and not worker:
                 self.violation(f"{name} was started while {running} had not ended")
             found = {"polls": 0, "kind": arguments["data"]["kind"], "startedAt": rfc3339()}
-            found["version"] = arguments["data"]["kubeadmVersion"]
+            found.update(version=arguments["data"]["kubeadmVersion"], worker=worker)
             found.update({key: arguments["data"][key] for key in ("config", "preKubeadmCommands")})
             if found["kind"] == "init" and self.members:
                 self.violation(f"{name} was initialized although etcd has members")
             self.state["bootstraps"][name] = found
-            self._configuration(arguments["data"]["config"])
+            if not worker:
+                self._configuration(arguments["data"]["config"])
         elif arguments.get("wait") and _state(found) == "Running":
             self.progress(name, found)
         self.look()
@@ -174,11 +179,14 @@ class World(Upgrades, Configurations, Fencing, Etcd):
         found: Optional[Object] = self.state["objects"].get(path)
         return found
 
-    def node_observe(self, _arguments: Object) -> Object:
+    def node_observe(self, arguments: Object) -> Object:
         """The whole picture."""
         assert self.here is not None
         name = self.here["name"]
         bootstrap = self.state["bootstraps"].get(name)
+        if bootstrap is not None and bootstrap.get("worker") and _state(bootstrap) == "Running":
+            # Nobody waits for a worker's kubeadm: it is looked at.
+            self.progress(name, bootstrap)
         serves = self.serves(name)
         etcd = {**self.etcd_document(), "reachable": serves}
         state = "" if bootstrap is None else _state(bootstrap)
@@ -200,12 +208,13 @@ class World(Upgrades, Configurations, Fencing, Etcd):
                 "api": api,
                 "endpoint": {"answers": serves, "message": ""},
                 "etcd": etcd,
-                "objects": self._objects() if serves else None,
+                "objects": self._objects(bool(arguments.get("workers"))) if serves else None,
                 "wanted": [],
             }
         }
 
-    def _objects(self) -> Object:
+    def _objects(self, with_workers: bool = False) -> Object:
+        workers = sorted(name for name, each in self.state["nodes"].items() if each.get("worker"))
         nodes = {name: each for name, each in self.state["nodes"].items() if not each.get("worker")}
         image = "k8s.gcr.io/kube-proxy:v1.20.2"
         count = len(nodes)
@@ -229,8 +238,9 @@ class World(Upgrades, Configurations, Fencing, Etcd):
             },
             "dns": None,
             "bootstrap": {"clusterInfo": True, **dict.fromkeys(bindings, subjects)},
-            "workerNodes": sorted(set(self.state["nodes"]) - set(nodes)),
-            "workerVersions": {},
+            "workerNodes": workers,
+            "workerVersions": dict(Counter(self.state["nodes"][name]["version"] for name in workers)),
+            **({"workers": [self._node(name, self.state["nodes"][name]) for name in workers]} if with_workers else {}),
             "staticPodFlags": [],
         }
 
@@ -246,7 +256,7 @@ class World(Upgrades, Configurations, Fencing, Etcd):
         metadata = {"name": name, "uid": name, "labels": labels, "creationTimestamp": node["created"]}
         return {
             "metadata": {**metadata, "resourceVersion": "1"},
-            "spec": {"taints": [{"key": role, "effect": "NoSchedule"}]},
+            "spec": {"taints": [] if node.get("worker") else [{"key": role, "effect": "NoSchedule"}]},
             "status": {"conditions": [ready], "addresses": addresses, "nodeInfo": info},
             # What was written to it in the API.
             **node.get("written", {}),

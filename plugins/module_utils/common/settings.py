@@ -63,6 +63,8 @@ MIN_HEALTHY_PERIOD = 3600
 PREPARE_AHEAD = 2
 # How many workers one step makes or removes at most.
 WORKERS_AT_ONCE = 10
+# For how long a step waits for the drains of workers before everything is observed again.
+WORKERS_SLICE = 30
 PLAN_LIMIT = 200
 
 # --- Making a machine ---

@@ -91,6 +91,7 @@ def collect(
     wanted: t.Sequence[Wanted] = (),
     number: t.Optional[int] = None,
     run: str = "",
+    workers: bool = False,
 ) -> dict[str, t.Any]:
     """Return one machine's observation.
 
@@ -102,6 +103,7 @@ def collect(
         number: the number of the run's lock, which the cluster's Lease gets before anything is observed: what an
             earlier run still does is done before that, and observed, or refused (``workload_api/fencing_lease.py``).
         run: the name of that run.
+        workers: whether the Nodes of workers are returned, too; they are only named and counted otherwise.
 
     Nothing in it is secret but what the user asks for with ``wanted``. A part that did not answer carries its reason in
     words, after ``looks.count`` checks. A machine without a control plane is asked once: nothing there can be dead.
@@ -123,7 +125,7 @@ def collect(
         etcd = pool.submit(_etcd, "etcd" in manifests, looks, where)
         elsewhere = pool.submit(_external_etcd, looks, where)
         cluster = (
-            _cluster(looks, endpoint, where, wanted, number, run)
+            _cluster(looks, endpoint, where, wanted, number, run, workers)
             if "kube-apiserver" in manifests
             else _no_cluster(where)
         )
@@ -212,6 +214,7 @@ def _cluster(
     wanted: t.Sequence[Wanted],
     number: t.Optional[int],
     run: str,
+    workers: bool,
 ) -> dict[str, t.Any]:
     try:
         access = read_access(where.kubeconfig, where.kubectl)
@@ -222,7 +225,7 @@ def _cluster(
         endpoint = pool.submit(_again, lambda: _endpoint(access, server, looks.timeout), looks)
         own = own_server(where.manifests) or access.server
         raised: list[bool] = []
-        result = _again(lambda: _api(access, own, looks.timeout, wanted, number, run, raised), looks)
+        result = _again(lambda: _api(access, own, looks.timeout, wanted, number, run, raised, workers), looks)
         return {**result, "endpoint": endpoint.result(), "raised": any(raised)}
 
 
@@ -261,6 +264,7 @@ def _api(
     number: t.Optional[int],
     run: str,
     raised: list[bool],
+    workers: bool,
 ) -> dict[str, t.Any]:
     api: dict[str, t.Any] = {"answers": False, "server": server, "date": "", "message": ""}
     objects: t.Optional[dict[str, t.Any]] = None
@@ -269,7 +273,7 @@ def _api(
         with ApiClient(access, server, timeout) as client:
             if number is not None:
                 raised.append(fencing_lease.hold(client, number, run=run))
-            objects = _objects(client)
+            objects = _objects(client, workers)
             api.update(answers=True, date=client.date, ready=client.send("GET", "/readyz").status == 200)
             read = read_wanted(client, wanted)
     except (Unreachable, ApiError, ValueError) as error:
@@ -278,7 +282,7 @@ def _api(
     return {"api": api, "objects": objects, "wanted": read}
 
 
-def _objects(client: ApiClient) -> dict[str, t.Any]:
+def _objects(client: ApiClient, with_workers: bool) -> dict[str, t.Any]:
     nodes = client.list("/api/v1/nodes")
     pods = client.list(f"{_SYSTEM}/pods", "tier=control-plane")
     config = client.get(f"{_SYSTEM}/configmaps/kubeadm-config")
@@ -294,7 +298,8 @@ def _objects(client: ApiClient) -> dict[str, t.Any]:
     return {
         "nodes": [trim.node(item) for item in nodes if trim.is_control_plane(item)],
         "workerNodes": sorted(item["metadata"]["name"] for item in workers),
-        # Counted here: of a worker nothing else is needed, and there may be hundreds.
+        **({"workers": [trim.node(item) for item in workers]} if with_workers else {}),
+        # Counted here: without MachineDeployments nothing else is needed of a worker, and there may be hundreds.
         "workerVersions": dict(Counter(map(trim.kubelet_version, workers))),
         "pods": [trim.pod(item) for item in pods],
         "staticPodFlags": [static_pod_flags.flags(item) for item in pods],

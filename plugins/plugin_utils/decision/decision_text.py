@@ -107,7 +107,7 @@ def verb(decision: Object) -> str:
 
 
 def _workers(target: Object) -> str:
-    """Return the workers of a step in words, as "2 new workers and worker w1"."""
+    """Return a step's workers in words, as "2 new workers"."""
     entries = target.get("workers") or ()
     new = sum(1 for each in entries if not each.get("machine"))
     known = [clip(each["machine"], 80) for each in entries if each.get("machine")]

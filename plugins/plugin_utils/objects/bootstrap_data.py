@@ -97,6 +97,29 @@ def join_data(
     return _data("join", JOIN_CONFIG_PATH, rendered, configuration, name, version, certificates)
 
 
+def worker_data(
+    cluster: Mapping[str, Any],
+    configuration: MachineConfiguration,
+    machine: Mapping[str, Any],
+    endpoint: Mapping[str, Any],
+    token: str,
+    ca_cert_hashes: Sequence[str],
+) -> dict[str, Any]:
+    """Return the bootstrap document of a worker (`kubeadm join`).
+
+    See join_data. No key of the cluster goes to a worker, and no static pod's image is looked for there.
+    """
+    name = str(machine["metadata"]["name"])
+    join = copy.deepcopy(configuration.spec.get("joinConfiguration") or {})
+    join.pop("controlPlane", None)
+    _node_registration(join, name)
+    _discovery(join, token, ca_cert_hashes, endpoint)
+    version = str(machine["spec"]["version"])
+    rendered = render.join_documents(join, version)
+    data = _data("join", JOIN_CONFIG_PATH, rendered, configuration, name, version, {})
+    return {key: value for key, value in data.items() if key != "images"}
+
+
 def config_spec(control_plane: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Return the KubeadmConfigSpec to keep with a new machine.
 

@@ -27,6 +27,7 @@ from ..pki.secrets import certificate_facts
 from ..records.actions_under_way import unfinished_rotation
 from ..records.cluster_objects import CLUSTER_LABEL, ClusterObjects, Object
 from ..records.resource_sets import stored_resource_sets
+from ..records.workers import stored_workers
 from ..store import opening
 from ..store.journal import Journal
 from . import additional_facts
@@ -77,7 +78,8 @@ def observe(
     room = max(0, MAX_OBJECTS - 1 - len(gates.wanted()))
     left = removed_machines(objects.control_plane, objects.all_machines)[: min(room, MOST_LEFT_BEHIND)]
     asked = [*gates.wanted(), *({"apiVersion": "v1", "kind": "Node", "name": each} for each in left), *_itself(objects)]
-    workload = _workload(objects, caller, look_again, asked, now, settle)
+    workers = stored_workers.facts(objects, lambda machine: _bootstrap_unit(objects, caller, machine))
+    workload = _workload(objects, caller, look_again, asked, now, settle, bool(workers))
     answered = workload.pop("now", None)
     wanted = workload.pop("wanted", None)
     found = (wanted or [])[len(gates.wanted()) :][: len(left)]
@@ -94,6 +96,7 @@ def observe(
         **({"keepsItself": True} if _keeps_itself(objects, wanted) else {}),
         **_unfinished(objects, operator.KINDS if detached else (operator.ACTION,)),
         **_resource_sets(objects),
+        **workers,
         "readinessGates": gates.results(wanted, str(workload.get("message") or "")),
         "maintenance": maintenance(objects.control_plane, answered or now),
         "cluster": objects.cluster,
@@ -218,7 +221,13 @@ def _not_before(now: str, last_action: t.Optional[Object]) -> str:
 
 
 def _workload(
-    objects: ClusterObjects, caller: Caller, look_again: bool, wanted: list[Object], now: str, settle: bool
+    objects: ClusterObjects,
+    caller: Caller,
+    look_again: bool,
+    wanted: list[Object],
+    now: str,
+    settle: bool,
+    workers: bool,
 ) -> Object:
     # The newest machine first: only on its own machine can a component be asked itself, and of the newest the kubelet knows least.
     ordered = [*reversed(objects.bootstrapped_machines()), *reversed(objects.failed_machines())]
@@ -234,10 +243,12 @@ def _workload(
     # A first round takes what answers at once; only what seems dead is looked at for longer, before it is called so.
     ends: dict[str, Object] = {}
     seconds = _settle_seconds(objects, candidates[0], now) if settle else 0
-    found, failures = _ask(objects, caller, candidates, wanted, look_again=False, ends=ends, settle=seconds)
+    found, failures = _ask(
+        objects, caller, candidates, wanted, look_again=False, ends=ends, settle=seconds, workers=workers
+    )
     if look_again and not (found is not None and _whole(found)):
         again = candidates if found is None or not found.get("reachable") else [str(found["via"])]
-        found, failures = _ask(objects, caller, again, wanted, look_again=True, ends=ends)
+        found, failures = _ask(objects, caller, again, wanted, look_again=True, ends=ends, workers=workers)
     if found is None:
         return unreachable("; ".join(failures))
     if failures and not found.get("reachable"):
@@ -263,6 +274,7 @@ def _ask(
     look_again: bool,
     ends: t.Optional[dict[str, Object]] = None,
     settle: int = 0,
+    workers: bool = False,
 ) -> tuple[t.Optional[Object], list[str]]:
     """Ask candidates in turn until an API server answers.
 
@@ -281,6 +293,8 @@ def _ask(
             arguments["endpoint"] = f"{endpoint['host']}:{endpoint['port']}"
         if wanted:
             arguments["objects"] = wanted
+        if workers:
+            arguments["workers"] = True
         workload = _parsed(objects, name, caller.call(objects.reach(name), "node_observe", arguments), failures)
         if workload is None:
             continue

@@ -78,6 +78,7 @@ def parse(observation: t.Any, via: t.Optional[str]) -> Object:
         "etcd": etcd,
         "addons": _addons(objects, reachable),
         "workerNodes": sorted(name for name in map(_text, _sequence(objects.get("workerNodes"))) if name),
+        **({"workers": list(map(_node, _mappings(objects["workers"])))} if "workers" in objects else {}),
         "workerVersions": {
             _text(version): count
             for version, count in sorted(_mapping(objects.get("workerVersions")).items())

@@ -171,9 +171,12 @@ def new_secret(
     return {"apiVersion": "v1", "kind": kinds.SECRET, "metadata": metadata, "type": kinds.SECRET_TYPE, "data": data}
 
 
-def controller_reference(control_plane: Object) -> Object:
-    """Return the ownerReference by which a KubeadmControlPlane controls a Secret."""
-    reference = _reference(kinds.API_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE, control_plane["metadata"])
+def controller_reference(control_plane: Object, kind: str = kinds.KUBEADM_CONTROL_PLANE) -> Object:
+    """Return the ownerReference by which a KubeadmControlPlane controls an object.
+
+    Or another stored object of that `kind`.
+    """
+    reference = _reference(kinds.api_version(kind), kind, control_plane["metadata"])
     return {**reference, "blockOwnerDeletion": True}
 
 

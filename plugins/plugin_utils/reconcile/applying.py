@@ -13,7 +13,7 @@ from ..decision import terms
 from ..decision.decide import decide
 from ..decision.removal import whole_control_plane
 from ..objects.manifest.reader import ClusterManifest
-from ..records import stored_cluster, stored_desired_state
+from ..records import stored_cluster, stored_deletion, stored_desired_state
 from ..records.cluster_objects import CLUSTER, ClusterObjects
 from ..records.journal_entries import close_intents
 from ..records.manifest_arguments import MANIFESTS_SPEC
@@ -82,14 +82,14 @@ class ApplyingAction(ForeseeingAction):
                 "msg": f"there is no Cluster {arguments['cluster']} in the store",
             }
         objects = self.open_objects(arguments, store)
-        if arguments["infrastructure_deleted"] or stored_cluster.is_last_record(objects):
-            deleted = stored_cluster.delete_marked(objects)
+        if arguments["infrastructure_deleted"] or stored_deletion.is_last_record(objects):
+            deleted = stored_deletion.delete_marked(objects)
             for change in deleted:
                 self.note(change)
             self._close_last_step(arguments)
             return {"changed": bool(deleted), "changes": deleted, "exists": False}
         self._refuse_to_delete_itself(objects)
-        changes = stored_cluster.mark_deleting(objects, arguments["ignore_worker_nodes"])
+        changes = stored_deletion.mark_deleting(objects, arguments["ignore_worker_nodes"])
         for change in changes:
             self.note(change)
         return {"changed": bool(changes), "changes": changes, "exists": True}

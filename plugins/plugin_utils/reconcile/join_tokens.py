@@ -13,6 +13,7 @@ import typing as t
 from ...module_utils.common.redact import redact
 from ...module_utils.workload_api import bootstrap_token
 from ..calls.failure import ControlPlaneFailure
+from ..decision.terms import SUCCEEDED
 from ..observe.observation import Caller
 from ..records.cluster_objects import BOOTSTRAP_TOKEN_ANNOTATION, KUBEADM_CONFIG, ClusterObjects, Object
 
@@ -69,7 +70,8 @@ def used(objects: ClusterObjects) -> dict[str, str]:
     if objects.paused or objects.going:
         return {}
     found = {}
-    for machine in objects.bootstrapped_machines():
+    joined = [each for each in objects.workers if _state(each) == SUCCEEDED]
+    for machine in [*objects.bootstrapped_machines(), *joined]:
         name = str(machine["metadata"]["name"])
         annotations = (objects.kubeadm_configs.get(name) or {}).get("metadata", {}).get("annotations") or {}
         if annotations.get(BOOTSTRAP_TOKEN_ANNOTATION):
@@ -86,6 +88,10 @@ def _call_one(objects: ClusterObjects, caller: Caller, call: dict[str, t.Any]) -
             return None
         failures.append(f"{each['metadata']['name']}: {redact(answer.message)}")
     return failures
+
+
+def _state(machine: Object) -> str:
+    return str(((machine.get("status") or {}).get("bootstrap") or {}).get("state") or "")
 
 
 def _forget(stored: Object) -> None:

@@ -102,7 +102,8 @@ class Removal:
             return {**self._result(False), "node": self._node()}
         begun = self._clock()
         self._move_leadership()
-        self._drain()
+        if not self._drain():
+            return {**self._result(False), "node": self._node()}
         if self._clock() - begun >= settings.EVIDENCE_SECONDS:
             # Upstream checks the others' components again, too
             # (docs/reference/cluster_api.md, "Removing etcd members", step 2): the next decision does.
@@ -148,7 +149,7 @@ class Removal:
         # A kubelet may have registered a Node for a machine that never joined, and nobody has seen it: that is called as the machine.
         state = ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state")
         node = self._node() or (self._name if state in (terms.RUNNING, terms.FAILED) else "")
-        if node and not self._whole_cluster() and self._others():
+        if node and (self._arguments.get("worker") or not self._whole_cluster()) and self._others():
             self.delete_node(
                 node,
                 self._seconds("nodeDeletionTimeoutSeconds", settings.NODE_DELETION_SECONDS),
@@ -236,17 +237,22 @@ class Removal:
         # A leader that nobody can ask keeps its machine no longer: the others elect one when its member is removed.
         self._tell(self._through("etcd_leader", {"member_id": identity, "to": to}, accepted=("LeaderSilent",)))
 
-    def _drain(self) -> None:
+    def _drain(self) -> bool:
+        """Drain the Node; return whether that has ended.
+
+        A worker's may continue beside other work.
+        """
         node = self._node()
         if hooks.drained(self._machine):
-            return
+            return True
         drains = not kinds.is_flagged(self._machine, kinds.ANNOTATION_EXCLUDE_NODE_DRAINING)
         detaches = not kinds.is_flagged(self._machine, kinds.ANNOTATION_EXCLUDE_VOLUME_DETACH)
-        if node and (drains or detaches):
-            self._drain_node(node, drains, detaches)
+        if node and (drains or detaches) and not self._drain_node(node, drains, detaches):
+            return False
         self._say(terms.WAITING_FOR_PRE_TERMINATE, "")
+        return True
 
-    def _drain_node(self, node: str, drains: bool, detaches: bool) -> None:
+    def _drain_node(self, node: str, drains: bool, detaches: bool) -> bool:
         drain = self._seconds("nodeDrainTimeoutSeconds", settings.DRAIN_SECONDS)
         volumes = self._seconds("nodeVolumeDetachTimeoutSeconds", settings.VOLUME_DETACH_SECONDS)
         call = {
@@ -255,7 +261,7 @@ class Removal:
             "timeout": drain,
             "wait_for_volumes": detaches,
             "volumes_timeout": volumes,
-            "wait": settings.WAITING_CALL_SECONDS,
+            "wait": settings.WAITING_CALL_SECONDS if not self._arguments.get("worker") else 0,
         }
         self._say(terms.DRAINING, f"Draining Node {node}")
         self._progress(f"Node {node} is cordoned, and its pods are asked to go")
@@ -278,6 +284,8 @@ class Removal:
                 self._say(terms.DRAINING, said, times)
             if answer.result.get("state") != "Running":
                 break
+            if self._arguments.get("worker"):
+                return False
             if not waiting.again(said, pause_seconds=0.0):
                 self._explain("FailedDrainNode", said, warning=True)
                 raise ControlPlaneFailure(
@@ -289,6 +297,7 @@ class Removal:
             self._progress(f"its bound is over and the removal continues without: {said}")
         self._explain("FailedDrainNode" if late else "SuccessfulDrainNode", said, warning=late)
         self._done.append(said)
+        return True
 
     def _not_before_deletion(self, told: t.Any) -> str:
         """Return a start that a node told, "" for no time.

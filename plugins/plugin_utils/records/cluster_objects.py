@@ -25,6 +25,8 @@ CLUSTER = (kinds.GROUP_CLUSTER, kinds.CLUSTER)
 MACHINE = (kinds.GROUP_CLUSTER, kinds.MACHINE)
 CONTROL_PLANE = (kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE)
 KUBEADM_CONFIG = (kinds.GROUP_BOOTSTRAP, kinds.KUBEADM_CONFIG)
+MACHINE_DEPLOYMENT = (kinds.GROUP_CLUSTER, kinds.MACHINE_DEPLOYMENT)
+MACHINE_SET = (kinds.GROUP_CLUSTER, kinds.MACHINE_SET)
 SECRET = ("", kinds.SECRET)
 # Written by this collection: on an InfraMachine, whether kubeadm was ever started there ("true", "false"); on an object, that it was
 # made anew from what was left of a machine.
@@ -40,6 +42,8 @@ FINALIZERS = {
     CLUSTER: kinds.FINALIZER_CLUSTER,
     CONTROL_PLANE: kinds.FINALIZER_CONTROL_PLANE,
     MACHINE: kinds.FINALIZER_MACHINE,
+    MACHINE_DEPLOYMENT: kinds.FINALIZER_MACHINE_DEPLOYMENT,
+    MACHINE_SET: kinds.FINALIZER_MACHINE_SET,
 }
 
 
@@ -65,8 +69,8 @@ class ClusterObjects:
 
     ``machines`` are those of this control plane: it controls them, or may adopt them. ``others`` carry the labels of
     the cluster's control plane, and something else controls them: they are observed, and nothing is ever written to
-    them. ``infrastructure_machines`` and ``kubeadm_configs`` are those of both, and go by their Machine's name,
-    whatever their own is.
+    them. ``workers`` are the Machines of its MachineSets. ``infrastructure_machines`` and ``kubeadm_configs`` are those of
+    all, and go by their Machine's name, whatever their own is.
     """
 
     store: Store
@@ -78,6 +82,7 @@ class ClusterObjects:
     machine_template: t.Optional[Object]
     machines: list[Object] = field(default_factory=list)
     others: list[Object] = field(default_factory=list)
+    workers: list[Object] = field(default_factory=list)
     infrastructure_machines: dict[str, Object] = field(default_factory=dict)
     kubeadm_configs: dict[str, Object] = field(default_factory=dict)
 
@@ -103,18 +108,22 @@ class ClusterObjects:
             else None,
             machine_template=None,
         )
-        labels = {CLUSTER_LABEL: name, CONTROL_PLANE_LABEL: ""}
-        found = sorted(store.list(MACHINE, namespace, labels), key=lambda each: str(each["metadata"]["name"]))
+        listed = sorted(
+            store.list(MACHINE, namespace, {CLUSTER_LABEL: name}), key=lambda each: str(each["metadata"]["name"])
+        )
+        found = [each for each in listed if CONTROL_PLANE_LABEL in (each["metadata"].get("labels") or {})]
+        objects.workers = [each for each in listed if each not in found and _is_of_set(each)]
         objects.machines, objects.others = ownership.part(found, lambda each: each, cluster, control_plane)
         objects.kubeadm_configs = _by_name(store.list(KUBEADM_CONFIG, namespace, {CLUSTER_LABEL: name}))
-        kinds_of_machines = {kind_of(machine["spec"]["infrastructureRef"]) for machine in found}
+        everything = [*found, *objects.workers]
+        kinds_of_machines = {kind_of(machine["spec"]["infrastructureRef"]) for machine in everything}
         if control_plane is not None:
             reference = objects.template_reference()
             objects.machine_template = store.get(kind_of(reference), namespace, reference["name"])
             kinds_of_machines.add(machine_kind_of_template(reference))
         for kind in sorted(kinds_of_machines):
             objects.infrastructure_machines.update(_by_name(store.list(kind, namespace, {CLUSTER_LABEL: name})))
-        for machine in found:
+        for machine in everything:
             own, spec = str(machine["metadata"]["name"]), machine["spec"]
             _call_by_machine(objects.kubeadm_configs, own, (spec.get("bootstrap") or {}).get("configRef"))
             _call_by_machine(objects.infrastructure_machines, own, spec["infrastructureRef"])
@@ -240,15 +249,15 @@ class ClusterObjects:
         return self.initialized or config is not None
 
     def machine(self, name: str) -> t.Optional[Object]:
-        """Return this control plane's Machine of that name, None without one."""
-        return next((each for each in self.machines if each["metadata"]["name"] == name), None)
+        """Return the Machine or worker of that name, or None."""
+        return next((each for each in [*self.machines, *self.workers] if each["metadata"]["name"] == name), None)
 
     def has_machine(self, name: str) -> bool:
         """Return whether the cluster has a Machine of that name.
 
-        It may be this control plane's or another controller's.
+        It may be this control plane's or another controller's, or a worker.
         """
-        return any(each["metadata"]["name"] == name for each in self.all_machines)
+        return any(each["metadata"]["name"] == name for each in [*self.all_machines, *self.workers])
 
     def reach(self, name: str) -> Machine:
         """Return the connection details of a machine."""
@@ -351,6 +360,11 @@ def delete_finally(store: Store, reference: tuple[str, str], namespace: str, nam
         if store.get(reference, namespace, name) is not None:
             store.delete(reference, namespace, name)
     return True
+
+
+def _is_of_set(machine: Object) -> bool:
+    """Return whether a MachineSet controls a Machine."""
+    return (controller_of(machine) or {}).get("kind") == kinds.MACHINE_SET
 
 
 def _call_by_machine(objects: dict[str, Object], machine: str, reference: t.Optional[Object]) -> None:

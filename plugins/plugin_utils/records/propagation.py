@@ -37,6 +37,9 @@ _RESERVED = frozenset(
         kinds.LABEL_CLUSTER_NAME,
         kinds.LABEL_CONTROL_PLANE,
         kinds.LABEL_CONTROL_PLANE_NAME,
+        kinds.LABEL_DEPLOYMENT_NAME,
+        kinds.LABEL_SET_NAME,
+        kinds.LABEL_TEMPLATE_HASH,
         kinds.ANNOTATION_PRE_TERMINATE_HOOK,
         kinds.ANNOTATION_REMEDIATION_FOR,
         kinds.ANNOTATION_CLONED_FROM_NAME,
@@ -48,6 +51,11 @@ _RESERVED = frozenset(
 def from_template(control_plane: t.Optional[Object]) -> dict[str, Object]:
     """Return the machine template fields to propagate, by part and key."""
     template = (control_plane or {}).get("spec", {}).get("machineTemplate") or {}
+    return {**of_template(template), MIN_READY: _min_ready((control_plane or {}).get("metadata") or {})}
+
+
+def of_template(template: Object) -> dict[str, Object]:
+    """Return a machine template's propagated fields, by part and key."""
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     deletion = spec.get("deletion") or {}
     return {
@@ -55,7 +63,7 @@ def from_template(control_plane: t.Optional[Object]) -> dict[str, Object]:
         DELETION: {key: deletion[key] for key in DELETION_KEYS if key in deletion},
         GATES: {str(gate["conditionType"]): gate for gate in spec.get("readinessGates") or []},
         TAINTS: {taint_name(taint): taint for taint in spec.get("taints") or []},
-        MIN_READY: _min_ready((control_plane or {}).get("metadata") or {}),
+        MIN_READY: {MIN_READY: spec[MIN_READY]} if spec.get(MIN_READY) is not None else {},
     }
 
 
@@ -76,6 +84,13 @@ def give_new(obj: Object, control_plane: Object) -> Object:
     The object is changed in place; it is not stored yet.
     """
     _bring(obj, from_template(control_plane), {}, _parts_of(obj, False))
+    return obj
+
+
+def bring(obj: Object, template: Object) -> Object:
+    """Return a worker's object with its machine template's fields set in place."""
+    deleting = bool(obj["metadata"].get("deletionTimestamp"))
+    _bring(obj, of_template(template), {}, _parts_of(obj, deleting))
     return obj
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import typing as t
 
 from ..decision.removal.deleted_control_plane import latched
-from ..objects.conditions import remove_condition, set_condition
 from .cluster_objects import CLUSTER, CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from .object_status import annotate, write_one
 from .resource_sets import stored_resource_sets
+from .workers import worker_status
 
 # Says that a rollout is under way; scaling waits for its end.
 ROLLOUT = "rollout"
@@ -33,7 +34,7 @@ def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bo
     if conditions.get("resourceSets"):
         stored_resource_sets.write_status(objects.store, objects.cluster, conditions["resourceSets"], now)
     annotations = decision.get("annotations") or {}
-    objects.cluster = _write(
+    objects.cluster = write_one(
         objects,
         CLUSTER,
         objects.cluster,
@@ -46,7 +47,7 @@ def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bo
         own = dict(status.get("controlPlane") or {})
         if not begins and not (objects.control_plane.get("status") or {}).get(ROLLOUT):
             own.pop(ROLLOUT, None)
-        objects.control_plane = _write(
+        objects.control_plane = write_one(
             objects,
             CONTROL_PLANE,
             objects.control_plane,
@@ -58,7 +59,7 @@ def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bo
     machine_status, machine_conditions = status.get("machines") or {}, conditions.get("machines") or {}
     removed = (decision.get("removedConditions") or {}).get("machines") or {}
     objects.machines = [
-        _write(
+        write_one(
             objects,
             MACHINE,
             machine,
@@ -69,6 +70,7 @@ def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bo
         )
         for machine in objects.machines
     ]
+    worker_status.write_status(objects, decision, now)
 
 
 def _cluster_status(cluster: Object, status: t.Optional[Object], begins: bool) -> t.Optional[Object]:
@@ -77,36 +79,4 @@ def _cluster_status(cluster: Object, status: t.Optional[Object], begins: bool) -
     return {**status, "initialization": {**status["initialization"], "controlPlaneInitialized": True}}
 
 
-def _write(
-    objects: ClusterObjects,
-    kind: tuple[str, str],
-    current: Object,
-    now: str,
-    status: t.Optional[Object],
-    conditions: t.Optional[list[Object]],
-    removed: t.Optional[t.Sequence[str]] = None,
-    annotations: t.Optional[t.Mapping[str, t.Optional[str]]] = None,
-) -> Object:
-    def bring(stored: Object) -> None:
-        stored_status = stored.setdefault("status", {})
-        stored_status.update(status or {})
-        for key in [key for key, value in stored_status.items() if value is None]:
-            del stored_status[key]
-        for condition in conditions or []:
-            set_condition(
-                stored, condition["type"], condition["status"], condition["reason"], condition.get("message", ""), now
-            )
-        for name in removed or ():
-            remove_condition(stored, name)
-        annotate(stored, annotations or {})
-
-    return objects.store.modify(kind, objects.namespace, current["metadata"]["name"], bring)
-
-
-def annotate(stored: Object, annotations: t.Mapping[str, t.Optional[str]]) -> None:
-    """Set annotations of an object in place; None removes one."""
-    for key, value in annotations.items():
-        if value is not None:
-            stored["metadata"].setdefault("annotations", {})[key] = value
-        else:
-            (stored["metadata"].get("annotations") or {}).pop(key, None)
+__all__ = ["ROLLOUT", "annotate", "write_status"]

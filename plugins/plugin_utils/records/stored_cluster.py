@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stored objects of a cluster: applied from a manifest, marked, deleted."""
+"""Stored objects of a cluster, applied from a manifest."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import json
 import typing as t
 
 from ...module_utils.common.bounded_yaml import read_json
-from ...module_utils.common.values import now_rfc3339
 from ...module_utils.common.violations import ManifestError, Violation
-from ..decision.removal import deleted_control_plane
 from ..kubeadm import coredns_releases
 from ..objects import defaults, infrastructure_versions, kinds
 from ..objects.equivalence import keep_equivalent, settle
@@ -22,7 +20,6 @@ from ..objects.manifest.reader import ClusterManifest
 from ..objects.user_annotations import FROM_MANIFEST, OWNED_BY_THE_MANIFEST
 from ..objects.validate import control_plane as validate
 from ..objects.validate import update
-from ..pki import secrets
 from ..store.base import Store, kind_ref_of
 from . import in_place_changes, stored_health_checks
 from .adopted_machines import with_rebuilt_spec
@@ -31,16 +28,14 @@ from .cluster_objects import (
     CLUSTER_LABEL,
     CONTROL_PLANE,
     FINALIZERS,
-    SECRET,
+    MACHINE_DEPLOYMENT,
     ClusterObjects,
     Object,
-    delete_finally,
-    kind_of,
 )
-from .plans import kept_plans
 from .propagation import changed_paths, propagate
 from .resource_sets import stored_resource_sets
 from .secret_values import checked_secrets
+from .workers import stored_workers
 
 _METADATA = ("labels", "annotations")
 # What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
@@ -66,10 +61,11 @@ def apply_manifest(
     (docs/reference/cluster_api.md, "Admission rules"). `warn` is given each warning about the changes, a sentence, before they are written;
     `changed` each object that is written, as it was (None where it is new) and as it is to be.
     """
-    for wanted in (*infrastructure_versions.wanted(manifest), *manifest.resource_sets):
+    later = (*manifest.resource_sets, *manifest.machine_deployments)
+    for wanted in (*infrastructure_versions.wanted(manifest), *later):
         store.prefer(wanted)
     manifest = with_rebuilt_spec(store, manifest)
-    manifest = _with_stored_values(store, manifest)
+    manifest = stored_workers.with_stored_values(store, _with_stored_values(store, manifest))
     of_secrets = checked_secrets(store, manifest)
     violations = [*_update_violations(store, manifest), *of_secrets.violations]
     if violations:
@@ -87,6 +83,8 @@ def apply_manifest(
         *manifest.health_checks,
         *manifest.resource_sets,
         *manifest.resources,
+        *manifest.worker_templates,
+        *manifest.machine_deployments,
         manifest.cluster,
     ]
     for desired in objects:
@@ -119,7 +117,8 @@ def _label(obj: Object, manifest: ClusterManifest) -> Object:
     """
     if kind_ref_of(obj) == CLUSTER:
         infrastructure_versions.note(obj, manifest)
-    if obj["kind"] in (manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"]):
+    labelled = (manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"], kinds.KUBEADM_CONFIG_TEMPLATE)
+    if obj["kind"] in labelled:
         labels = obj["metadata"].get("labels") or {}
         obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: str(manifest.cluster["metadata"]["name"])}
     return obj
@@ -128,7 +127,7 @@ def _label(obj: Object, manifest: ClusterManifest) -> Object:
 def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object]) -> list[str]:
     metadata = manifest.cluster["metadata"]
     objects = ClusterObjects.read(store, str(metadata.get("namespace", "default")), str(metadata["name"]))
-    return propagate(objects, before) if objects is not None else []
+    return propagate(objects, before) + stored_workers.propagate(objects) if objects is not None else []
 
 
 def _update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
@@ -211,6 +210,8 @@ def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None)
     recorded = _given_before(stored)
     if kind_ref_of(desired) == CLUSTER:
         merged["spec"] = keep_equivalent(stored["spec"], _with_pause(stored["spec"], desired["spec"], recorded))
+    elif kind_ref_of(desired) == MACHINE_DEPLOYMENT:
+        merged["spec"] = keep_equivalent(stored["spec"], desired["spec"])
     elif kind_ref_of(desired) == CONTROL_PLANE and cluster is not None:
         merged["spec"] = settle(stored["spec"], desired["spec"], cluster)
     desired = _with_record(desired)
@@ -244,7 +245,7 @@ def _with_record(desired: Object) -> Object:
     What a user alone makes elsewhere has the note in any case: without it, a Secret of Cluster API's type would be taken for a controller's.
     """
     noted = desired.get("type") in (kinds.SECRET_TYPE, kinds.RESOURCE_SET_SECRET_TYPE) or desired["kind"] in _NOTED
-    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE) and not noted:
+    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE, MACHINE_DEPLOYMENT) and not noted:
         return desired
     given = {key: sorted(desired["metadata"].get(key) or {}) for key in _METADATA}
     if kind_ref_of(desired) == CLUSTER and desired["spec"].get(_PAUSED):
@@ -266,133 +267,3 @@ def _given_before(stored: Object) -> dict[str, list[str]]:
         return {key: [str(name) for name in record[key]] for key in (*_METADATA, _SPEC) if key in record}
     except (ValueError, TypeError):
         return {}
-
-
-def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[str]:
-    """Set deletionTimestamp on the Cluster and its KubeadmControlPlane, as Cluster API does.
-
-    Source: docs/reference/cluster_api.md, "Deletion".
-    """
-    changes = []
-    for reference, current in ((CLUSTER, objects.cluster), (CONTROL_PLANE, objects.control_plane)):
-        if current is None:
-            continue
-
-        def mark(stored: Object) -> None:
-            annotations = stored["metadata"].setdefault("annotations", {})
-            if ignore_worker_nodes:
-                annotations[kinds.ANNOTATION_IGNORE_WORKER_NODES] = "true"
-            else:
-                annotations.pop(kinds.ANNOTATION_IGNORE_WORKER_NODES, None)
-
-        name = str(current["metadata"]["name"])
-        objects.store.modify(reference, objects.namespace, name, mark)
-        if not current["metadata"].get("deletionTimestamp"):
-            objects.store.delete(reference, objects.namespace, name)
-            changes.append(f"mark {current['kind']} {current['metadata']['name']} for deletion")
-    return changes
-
-
-def delete_marked(objects: ClusterObjects) -> list[str]:
-    """Delete the objects marked for deletion once their machines are gone.
-
-    All objects where the Cluster is marked, else the KubeadmControlPlane alone.
-    `kubectl delete kcp` marks no Cluster: that stays, and its infrastructure, of which only their objects know
-    (docs/reference/cluster_api.md, "Deletion"). So do the keys, without which no backup of etcd could be restored any more.
-    """
-    if objects.cluster["metadata"].get("deletionTimestamp"):
-        return delete_records(objects)
-    control_plane = objects.control_plane
-    if control_plane is None or not control_plane["metadata"].get("deletionTimestamp"):
-        return []
-    name = str(control_plane["metadata"]["name"])
-    done = secrets.hand_over(objects.store, objects.cluster, control_plane, objects.cluster)
-    done += _record_deletion(objects, control_plane)
-    delete_finally(objects.store, CONTROL_PLANE, objects.namespace, name)
-    return [*done, f"delete {CONTROL_PLANE[1]} {name}"]
-
-
-def _record_deletion(objects: ClusterObjects, control_plane: Object) -> list[str]:
-    """Record the deleted control plane on its Cluster; return the changes.
-
-    Otherwise the next run finds an initialized Cluster without a control plane and takes that for a loss.
-
-    One that was never initialized itself leaves the earlier note unchanged. Where another one's machines are there, nothing was lost.
-    """
-    if objects.others:
-        return []
-    known = deleted_control_plane.recorded(objects.cluster)
-    if not objects.initialized or (known is not None and not deleted_control_plane.latched(control_plane)):
-        return []
-    if known is not None and known.uid == control_plane["metadata"]["uid"]:
-        # By a run that was killed right after that.
-        return []
-    text = deleted_control_plane.record(control_plane, now_rfc3339())
-
-    def note(stored: Object) -> None:
-        stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_DELETED_CONTROL_PLANE] = text
-        stored.setdefault("status", {}).setdefault("initialization", {})["controlPlaneInitialized"] = True
-
-    objects.store.modify(CLUSTER, objects.namespace, objects.name, note)
-    return [f"note on Cluster {objects.name} that its control plane was deleted"]
-
-
-def delete_records(objects: ClusterObjects) -> list[str]:
-    """Delete all objects of a deleted cluster, the Cluster last.
-
-    Its machines and infrastructure are gone already. With the Cluster last, a rerun finishes the deletion. A Secret that neither the Cluster nor its
-    control plane owns is a user's own, whatever its labels are, and is left (docs/contract.md).
-    """
-    store, namespace, deleted = objects.store, objects.namespace, []
-
-    def delete(reference: tuple[str, str], name: str) -> None:
-        if delete_finally(store, reference, namespace, name):
-            deleted.append(f"delete {reference[1]} {name}")
-
-    for check in stored_health_checks.of_cluster(store, namespace, objects.name):
-        delete(stored_health_checks.HEALTH_CHECK, check["metadata"]["name"])
-    deleted += stored_resource_sets.delete_with_cluster(store, objects.cluster)
-    kept_plans.delete_with_cluster(store, namespace, objects.name)
-    for secret in store.list(SECRET, namespace, {CLUSTER_LABEL: objects.name}):
-        if _owned(objects, secret):
-            delete(SECRET, secret["metadata"]["name"])
-    if objects.machine_template is not None and not _template_used_elsewhere(objects):
-        delete(kind_ref_of(objects.machine_template), objects.machine_template["metadata"]["name"])
-    if objects.control_plane is not None:
-        delete(CONTROL_PLANE, objects.control_plane["metadata"]["name"])
-    if objects.infrastructure_cluster is not None:
-        infrastructure = objects.cluster["spec"]["infrastructureRef"]
-        delete(kind_of(infrastructure), infrastructure["name"])
-    delete(CLUSTER, objects.name)
-    return deleted
-
-
-def _owned(objects: ClusterObjects, secret: Object) -> bool:
-    """Return whether a Secret is this cluster's own.
-
-    A Cluster or KubeadmControlPlane owns it, or only an Action's rotation of authorities can have made it.
-    """
-    if secret["metadata"]["name"] == kinds.secret_name(objects.name, kinds.PURPOSE_AUTHORITY_ROTATION):
-        return True
-    listed = secret["metadata"].get("ownerReferences") or []
-    # Its label tells the cluster; a control plane that it had before may have made it.
-    return any(
-        each.get("kind") == CONTROL_PLANE[1] or (each.get("kind"), each.get("name")) == (CLUSTER[1], objects.name)
-        for each in listed
-    )
-
-
-def is_last_record(objects: ClusterObjects) -> bool:
-    """Return whether a deletion's run ended with only the Cluster left."""
-    if not objects.cluster["metadata"].get("deletionTimestamp"):
-        return False
-    return objects.control_plane is None and objects.infrastructure_cluster is None and not objects.all_machines
-
-
-def _template_used_elsewhere(objects: ClusterObjects) -> bool:
-    reference = objects.template_reference()
-    mine = (objects.control_plane or {}).get("metadata", {}).get("name")
-    return any(
-        other["spec"]["machineTemplate"]["spec"]["infrastructureRef"] == reference and other["metadata"]["name"] != mine
-        for other in objects.store.list(CONTROL_PLANE, objects.namespace)
-    )

@@ -22,7 +22,7 @@ from workspace import consent_of
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.removal import deleted_control_plane
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_deletion
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
@@ -316,7 +316,7 @@ def test_a_killed_run_is_gone_on_with(runs: Runs, kept: KubernetesStore, empty_s
         assert objects is not None
         store.left = 1
         with contextlib.suppress(Stopped):
-            stored_cluster.delete_marked(objects)
+            stored_deletion.delete_marked(objects)
         writes += 1
         kept.look_again()
     assert writes > len(before)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ....module_utils.common import quorum, settings
-from ....module_utils.common.values import clip, condition_in, parse_time
+from ....module_utils.common.values import clip, parse_time
 from ...objects import conditions as types
 from .. import terms
 from ..checks.nodes_without_machine import unmanaged_nodes
@@ -21,6 +21,7 @@ from ..creation.bootstrap import may_own
 from ..removal.deleted_control_plane import latched
 from ..rollout.uptodate import Outdated
 from ..snapshot.typed_snapshot import MachineView, View, condition_of
+from .aggregate import aggregate, bullets
 from .machine import INSPECTION_FAILED, condition, health_conditions, is_true, kept, paused_condition
 
 Object = dict[str, Any]
@@ -135,15 +136,7 @@ def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, 
             texts.setdefault(
                 f"{titles.get(each['type'], each['type'])}: {each['message'] or each['reason']}", []
             ).append(machine.name)
-    return worst, _bullets(texts)
-
-
-def _bullets(texts: Mapping[str, Sequence[str]]) -> str:
-    lines = []
-    for text, owners in texts.items():
-        first = ", ".join(sorted(owners)[:3]) + (f", ... ({len(owners) - 3} more)" if len(owners) > 3 else "")
-        lines.append(f"* Machine{'s' if len(owners) > 1 else ''} {first}: {text}")
-    return "\n".join(lines)
+    return worst, bullets(texts)
 
 
 def _connection(view: View, kind: str, is_initialized: bool) -> Any:
@@ -285,26 +278,6 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
 def _older(view: View, machine: MachineView, computed: Object) -> bool:
     held = view.held(machine.machine, computed["type"], computed["status"])
     return computed["status"] != terms.TRUE and held is not None and held >= settings.SURFACING_DELAY
-
-
-def aggregate(
-    kind: str, source: str, machines: Sequence[MachineView], conditions: Mapping[str, list[Object]]
-) -> Object:
-    """Return a condition that sums up one condition of several machines."""
-    if not machines:
-        return condition(kind, terms.TRUE, "NoReplicas")
-    texts: dict[str, list[str]] = {}
-    worst = terms.TRUE
-    for machine in machines:
-        each = condition_in(conditions[machine.name], source)
-        if each["status"] != terms.TRUE:
-            worst = terms.FALSE if terms.FALSE in (worst, each["status"]) else terms.UNKNOWN
-            # A one-line text reads the same in the bullets of both levels.
-            texts.setdefault(each["message"].replace("\n* ", "; ").lstrip("* ") or each["reason"], []).append(
-                machine.name
-            )
-    reason = {terms.TRUE: source, terms.FALSE: f"Not{source}"}.get(worst, f"{source}Unknown")
-    return condition(kind, worst, reason, _bullets(texts))
 
 
 def _rolling_out(view: View, facts: Facts) -> Object:

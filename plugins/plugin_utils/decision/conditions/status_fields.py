@@ -155,7 +155,7 @@ def machine_status(
 
 
 def observed_generation(obj: Object) -> Object:
-    """Return observedGeneration of an object as a field, {} where it has none."""
+    """Return observedGeneration of an object as a field, {} without one."""
     generation = (obj.get("metadata") or {}).get("generation")
     return {"observedGeneration": generation} if isinstance(generation, int) else {}
 

@@ -113,7 +113,7 @@ def check(document: Object, view: View) -> Result:
 
 
 def watched(view: View) -> list[MachineView]:
-    """Return the machines that health checks can select: the control plane's and workers."""
+    """Return the machines that health checks select from, also workers."""
     return [*view.machines, *read_workers(view).machines]
 
 

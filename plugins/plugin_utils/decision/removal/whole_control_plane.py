@@ -11,7 +11,8 @@ they are").
 
 from __future__ import annotations
 
-from typing import Optional
+from collections.abc import Iterable, Mapping
+from typing import Any, Optional
 
 from ....module_utils.common.values import clip, shortened
 from ...objects import advice, kinds
@@ -44,6 +45,11 @@ def in_itself(title: str, marked: bool) -> str:
     if not marked:
         return f"{what}: {why}"
     return f"{what}, and it is marked there for deletion, which can't be taken back in an API: {why}"
+
+
+def is_completed(reasons: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether a decision's reasons say that nothing is left."""
+    return any(each["reason"] == COMPLETED for each in reasons)
 
 
 def decide_deletion(context: Context) -> Outcome:

@@ -24,7 +24,7 @@ BOOTSTRAP_FAILED, AT_WORK, SILENT = "WorkerBootstrapFailed", "WorkerBootstrapUnd
 
 
 def resumes(view: View, deployment: DeploymentView, machine: MachineView) -> bool:
-    """Return whether a worker's bootstrap is to be started, or its end recorded.
+    """Return whether a bootstrap is to be started, or its end recorded.
 
     One that was never started is resumed only where it is as new ones are.
     """
@@ -36,7 +36,7 @@ def resumes(view: View, deployment: DeploymentView, machine: MachineView) -> boo
 
 
 def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Optional[Trouble]:
-    """Return what is waited for or wrong with a worker's bootstrap, None without any.
+    """Return what is waited for or wrong with a bootstrap, or None.
 
     A bootstrap that failed is not repeated by itself, as in Cluster API: a health check may ask for another machine.
     """

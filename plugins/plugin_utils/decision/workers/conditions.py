@@ -16,7 +16,7 @@ from ....module_utils.common.values import condition_of
 from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED
 from ...objects.workers import counts
 from .. import terms
-from ..conditions.control_plane import aggregate
+from ..conditions.aggregate import aggregate
 from ..conditions.machine import (
     api_conditions,
     condition,
@@ -67,7 +67,7 @@ def _available(view: View, machine: MachineView, ready: Object) -> Object:
 def deployment_conditions(
     workers: Workers, deployment: DeploymentView, machines: Conditions, blocked: Sequence[str]
 ) -> list[Object]:
-    """Return the conditions of a MachineDeployment; `blocked` says why no machine is made now."""
+    """Return a MachineDeployment's conditions; `blocked` says why no machine is made."""
     _surge, unavailable = counts.fenceposts(deployment.spec, deployment.replicas)
     available = sum(1 for each in deployment.machines if is_available(each, machines))
     least = max(0, deployment.replicas - unavailable)
@@ -88,7 +88,7 @@ def deployment_conditions(
 def set_conditions(
     workers: Workers, deployment: DeploymentView, owned: SetView, machines: Conditions, blocked: Sequence[str]
 ) -> list[Object]:
-    """Return the conditions of a MachineSet; what blocks its deployment blocks it while it is current."""
+    """Return a MachineSet's conditions; a current one is blocked as its deployment."""
     found = _common(workers.view, deployment, owned.machines, machines)
     staying = sum(1 for each in owned.machines if not each.deleting)
     blocking = blocked if owned is deployment.current else ()

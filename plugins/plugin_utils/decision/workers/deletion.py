@@ -23,7 +23,7 @@ _SHOWN = 10
 
 
 def delete_workers(view: View) -> Optional[Outcome]:
-    """Return the step that deletes all workers of a cluster that is deleted.
+    """Return the step that deletes all workers with their cluster.
 
     None where there are none left; where only the KubeadmControlPlane is deleted, workers stay, and hold it up as Nodes. No worker is
     drained: nothing is left that its Pods could go to.

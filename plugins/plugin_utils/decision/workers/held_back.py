@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reasons to make no worker now: the control plane's version, templates, the endpoint.
+"""Reasons to make no worker now: version, templates, endpoint.
 
 Source: docs/reference/cluster_api.md, "MachineDeployments".
 """
@@ -30,7 +30,7 @@ def title(deployment: DeploymentView) -> str:
 
 
 def held_back(view: View, deployment: DeploymentView) -> list[Trouble]:
-    """Return why no machine of a deployment is made now, [] where nothing speaks against it.
+    """Return why no machine of a deployment is made now, or [].
 
     A deletion is never held back by them.
     """
@@ -72,7 +72,7 @@ def _endpoint(view: View) -> list[Trouble]:
 
 
 def lowest(view: View) -> Optional[Version]:
-    """Return the lowest version that the control plane runs or is to run, None where that is not known."""
+    """Return the lowest version of the control plane, None if unknown."""
     told = [view.version, *(machine.version for machine in view.machines if machine.version)]
     known = [version for version in map(read_version, told) if version is not None]
     return min(known) if known else None

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers of a MachineDeployment: how many workers to make, and which ones go.
+"""Numbers of a MachineDeployment: workers to make, and those that go.
 
 Source: docs/reference/cluster_api.md, "MachineDeployments". Cluster API plans numbers of replicas, and another controller chooses the machines; here the
 machines are chosen at once (docs/decisions/130-workers-after-control-plane.md).
@@ -26,7 +26,7 @@ TOO_MANY, OUTDATED = "WorkersScalingDown", "WorkersRollingOut"
 
 @dataclass
 class Change:
-    """Change of a deployment's machines: a number to make, and those that go.
+    """Machines that a deployment gains, and those that go.
 
     `make_as` is the name of the MachineSet that they are made from. `fill` of those to make bring the deployment to its size; the others are made only
     because there are outdated ones.
@@ -101,7 +101,7 @@ def _rolled(
 def _by_set(
     deployment: DeploymentView, machines: list[MachineView], conditions: dict[str, list[Object]]
 ) -> list[MachineView]:
-    """Return outdated machines as they go: by their sets, the oldest set first."""
+    """Return outdated machines in the order of their sets, oldest first."""
     order = _order(deployment)
     found: list[MachineView] = []
     for each in deployment.sets:

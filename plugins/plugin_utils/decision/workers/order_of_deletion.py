@@ -22,7 +22,7 @@ Object = dict[str, Any]
 
 
 def prioritized(machines: Sequence[MachineView], order: str, conditions: dict[str, list[Object]]) -> list[MachineView]:
-    """Return machines in the order in which they are deleted, the first one first.
+    """Return machines in their order of deletion.
 
     `order` is a MachineDeployment's deletion.order; `conditions` are the computed ones, by machine. Random is by name: a plan has to come true.
     """

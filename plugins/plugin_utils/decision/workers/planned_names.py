@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of new workers in a plan, and worker steps that are the same."""
+"""Names of new workers in a plan, and equal worker steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Object = dict[str, Any]
 
 
 def named(view: View, decision: Object) -> Object:
-    """Return a step that joins workers, with a name for each new one.
+    """Return a step that joins workers, with names for new ones.
 
     Drawn from the time of the snapshot, so that the same plan has the same names, and a later one others.
     """
@@ -41,7 +41,7 @@ def _name(view: View, workers: Workers, entry: Object, taken: set[str]) -> str:
 
 
 def with_planned_names(step: Object, decision: Object) -> Object:
-    """Return a step that joins workers with the names that a plan's step has for new ones.
+    """Return a step that joins workers, with its planned names.
 
     Names of machines that were made already are not used again.
     """
@@ -61,7 +61,7 @@ def with_planned_names(step: Object, decision: Object) -> Object:
 def same_workers(planned: Object, now: Object) -> bool:
     """Return whether two targets are about the same workers.
 
-    New ones are told apart by their set and failure domain alone.
+    New ones are the same if their set and failure domain are.
     """
 
     def keys(target: Object) -> list[tuple[str, str, str]]:
@@ -73,7 +73,7 @@ def same_workers(planned: Object, now: Object) -> bool:
 
 
 def goes_on(planned: Object, now: Object) -> bool:
-    """Return whether a target is about workers of a planned one, and no others."""
+    """Return whether a target's workers are all of a planned one."""
     known = {each.get("machine") or each.get("name") for each in planned.get("workers") or ()}
     return all(each.get("machine") in known or each.get("name") in known for each in now.get("workers") or ())
 

@@ -18,7 +18,7 @@ Object = dict[str, Any]
 
 
 def joined(snapshot: Object, decision: Object) -> Object:
-    """Return the snapshot after `joinWorkers`: all of them have joined and are available."""
+    """Return the snapshot after `joinWorkers`: all have joined and are available."""
     workers = dict(snapshot["workers"])
     machines = list(workers["machines"])
     nodes: list[Object] = []
@@ -61,7 +61,7 @@ def _left(workload: Object, without: Collection[str]) -> list[Object]:
 
 
 def _workload(workload: Object, nodes: list[Object]) -> Object:
-    """Return the workload with these worker Nodes; those that were only counted stay so."""
+    """Return the workload with these worker Nodes, and the counted ones."""
     before = workload.get("workers") or []
     known, versions = {node["name"] for node in before}, dict(workload.get("workerVersions") or {})
     for node in before:
@@ -78,7 +78,7 @@ def _workload(workload: Object, nodes: list[Object]) -> Object:
 
 
 def _with_set(entry: Object, made: Object, snapshot: Object) -> Object:
-    """Return a deployment's entry with the MachineSet that a machine is made from."""
+    """Return a deployment's entry with the current MachineSet."""
     if any(_name(each) == made["machineSet"] for each in entry["machineSets"]):
         return entry
     deployment = entry["machineDeployment"]

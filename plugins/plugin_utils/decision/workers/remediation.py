@@ -16,7 +16,7 @@ from .worker_view import DeploymentView
 
 
 def unhealthy(deployment: DeploymentView) -> list[MachineView]:
-    """Return the marked machines of the current set, in the order in which they go.
+    """Return the current set's marked machines, in order of deletion.
 
     Those that a user has asked for come first, then the newest: it may never have had a Pod. Marked ones of other sets go with the rollout.
     """

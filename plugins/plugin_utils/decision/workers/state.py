@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""State of a cluster's workers as decisions read it, for a plan's fingerprint.
+"""State of workers as decisions read it, for a plan's fingerprint.
 
 What a prediction can't know is left out, as in snapshot/state_fingerprint.py.
 """
@@ -34,7 +34,7 @@ def states(view: View) -> Object:
 
 
 def managed_nodes(view: View) -> dict[str, str]:
-    """Return the kubelets' versions of the Nodes that are workers' of a deployment, by name."""
+    """Return the kubelet versions of a deployment's Nodes, by name."""
     found: Workers = read_workers(view)
     nodes = [machine.node for machine in found.machines if machine.node is not None]
     return {str(node["name"]): str(node.get("kubeletVersion") or "") for node in nodes}

@@ -70,7 +70,7 @@ def _counters(own: Sequence[MachineView], machines: Conditions) -> dict[str, int
 
 
 def _selector(document: Object) -> str:
-    """Return the selector of a document's machines as kubectl and an autoscaler read it."""
+    """Return the selector of a document's machines as a text."""
     labels = ((document["spec"].get("selector") or {}).get("matchLabels")) or {}
     wanted = {key: value for key, value in labels.items() if isinstance(value, str)}
     return ",".join(f"{key}={wanted[key]}" for key in sorted(wanted)) or f"{kinds.LABEL_CLUSTER_NAME}"

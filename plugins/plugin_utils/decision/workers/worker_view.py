@@ -110,7 +110,7 @@ class DeploymentView:
         return next(each for each in self.sets if machine in each.machines)
 
     def set_name(self) -> str:
-        """Return the name of the set that new machines are made from, also where it has to be made."""
+        """Return the current set's name, also before it is made."""
         if self.current is not None:
             return self.current.name
         return template_hash.set_name(self.name, template_hash.template_hash(self.name, self.template, self.due))
@@ -136,7 +136,7 @@ class Workers:
 
 
 def read_workers(view: View) -> Workers:
-    """Return the workers of a snapshot, with their Nodes matched. Nothing in it is changed."""
+    """Return a snapshot's workers with their Nodes; it stays as it is."""
     raw = view.raw.get("workers") or _EMPTY
     machines = sorted((machine_view(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order)
     _match_nodes(view, machines)
@@ -185,7 +185,7 @@ def _set(document: Object, owned: dict[str, list[MachineView]]) -> SetView:
 
 
 def _match_nodes(view: View, machines: list[MachineView]) -> None:
-    """Give each worker its Node: by its recorded name, else by machine-id or providerID."""
+    """Give each worker its Node, by name, machine-id or providerID."""
     nodes = {node["name"]: node for node in view.workload.get("workers") or ()}
     asked = view.reachable and view.workload.get("workers") is not None
     taken: set[str] = set()

@@ -15,7 +15,7 @@ from hub_manifest import manifest, obj
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.graph import Graph, key_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import ClusterManifest
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_deletion
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     SECRET,
@@ -204,7 +204,7 @@ def test_a_deleted_cluster_takes_its_binding_and_what_its_manifest_gave_for_it_a
     stored_resource_sets.record(store, cluster(store), found, [tried("cni", True)])
     objects = ClusterObjects.read(store, "default", "c")
     assert objects is not None
-    stored_cluster.delete_records(objects)
+    stored_deletion.delete_records(objects)
     assert store.get(stored_resource_sets.BINDING, "default", "c") is None
     assert bool(names(store)) is (shared or not given)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hub_manifest import manifest, obj
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_deletion
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
@@ -73,10 +73,10 @@ def test_a_secrets_value_is_not_named(store: FileStore) -> None:
 def test_deletion_is_marked_once_and_leaves_nothing(store: FileStore) -> None:
     """Marked, marked again without a change, then everything goes."""
     stored_cluster.apply_manifest(store, manifest())
-    assert len(stored_cluster.mark_deleting(read(store), False)) == 2
-    assert stored_cluster.mark_deleting(read(store), False) == []
+    assert len(stored_deletion.mark_deleting(read(store), False)) == 2
+    assert stored_deletion.mark_deleting(read(store), False) == []
     assert read(store).cluster["metadata"]["deletionTimestamp"]
-    stored_cluster.delete_records(read(store))
+    stored_deletion.delete_records(read(store))
     assert ClusterObjects.read(store, "default", "c") is None
     assert store.get(CONTROL_PLANE, "default", "cp") is None
 
@@ -97,8 +97,8 @@ def test_a_users_own_secret_stays(store: FileStore) -> None:
         secret = obj("v1", "Secret", name, type="Opaque", data={})
         secret["metadata"].update(labels=label, ownerReferences=references)
         store.create(secret)
-    stored_cluster.mark_deleting(read(store), False)
-    stored_cluster.delete_records(read(store))
+    stored_deletion.mark_deleting(read(store), False)
+    stored_deletion.delete_records(read(store))
     assert [each["metadata"]["name"] for each in store.list(SECRET, "default", {})] == ["registry-login", "team"]
 
 
@@ -106,11 +106,11 @@ def test_a_deletion_that_was_cut_off_before_the_cluster_is_gone_on_with(store: F
     """Only where everything else went in a deletion: a Cluster that merely lacks something is not thrown away."""
     stored_cluster.apply_manifest(store, manifest())
     for reference, name in ((CONTROL_PLANE, "cp"), ((INFRASTRUCTURE, "NspawnCluster"), "i")):
-        assert not stored_cluster.is_last_record(read(store))
+        assert not stored_deletion.is_last_record(read(store))
         delete_finally(store, reference, "default", name)
-    assert not stored_cluster.is_last_record(read(store))
-    stored_cluster.mark_deleting(read(store), False)
-    assert stored_cluster.is_last_record(read(store))
+    assert not stored_deletion.is_last_record(read(store))
+    stored_deletion.mark_deleting(read(store), False)
+    assert stored_deletion.is_last_record(read(store))
 
 
 def test_a_template_that_another_control_plane_uses_is_kept(store: FileStore) -> None:
@@ -119,8 +119,8 @@ def test_a_template_that_another_control_plane_uses_is_kept(store: FileStore) ->
     other = copy.deepcopy(manifest().control_plane)
     other["metadata"]["name"] = "other"
     store.create(other)
-    stored_cluster.mark_deleting(read(store), False)
-    stored_cluster.delete_records(read(store))
+    stored_deletion.mark_deleting(read(store), False)
+    stored_deletion.delete_records(read(store))
     assert store.get((INFRASTRUCTURE, "NspawnMachineTemplate"), "default", "t") is not None
 
 

@@ -17,7 +17,7 @@ from stored_manifest import Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import condition_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_health_checks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_deletion, stored_health_checks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     MACHINE,
     ClusterObjects,
@@ -72,7 +72,7 @@ def test_it_is_deleted_with_its_cluster(kept: Kept) -> None:
     kept.apply([*kept.documents, document()])
     objects = ClusterObjects.read(kept.store, "default", "my-cluster")
     assert objects is not None
-    assert "delete MachineHealthCheck hc" in stored_cluster.delete_records(objects)
+    assert "delete MachineHealthCheck hc" in stored_deletion.delete_records(objects)
     assert kept.store.list(HEALTH_CHECK) == []
 
 

@@ -1,0 +1,45 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of workers: creation, and mark for deletion."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.providers.contract import is_provisioned, machine_for_provider, provider_role
+from ..plugin_utils.records.cluster_objects import ClusterObjects
+from ..plugin_utils.records.workers import worker_objects
+
+
+class ActionModule(ControlPlaneAction):
+    """Action plugin of the module kubeadm.control_plane.worker_machines; see its documentation."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "workers": {"type": "list", "elements": "dict", "required": True},
+        "providers": {"type": "dict", "required": True},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Create the missing objects of a step's workers, in order."""
+        objects = self.open_objects(arguments)
+        before = len(objects.workers)
+        if self.check_mode:
+            return {"changed": any(each["machine"] is None for each in arguments["workers"]), "machines": []}
+        self.check_lock(arguments)
+        names = [worker_objects.create_worker(objects, entry) for entry in arguments["workers"]]
+        return {
+            "changed": len(objects.workers) > before,
+            "machines": [_described(objects, name, arguments["providers"]) for name in names],
+        }
+
+
+def _described(objects: ClusterObjects, name: str, providers: t.Mapping[str, str]) -> dict[str, t.Any]:
+    infrastructure = objects.infrastructure_machines[name]
+    return {
+        "name": name,
+        "role": provider_role(f"{infrastructure['kind']}Template", providers),
+        "provisioned": is_provisioned(infrastructure),
+        "infrastructure_machine": machine_for_provider(infrastructure, objects.machine(name)),
+    }

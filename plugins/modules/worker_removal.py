@@ -1,0 +1,85 @@
+#!/usr/bin/python
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: worker_removal
+short_description: Remove workers, or what is left of them
+version_added: 0.10.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Marks workers for deletion and drains their Nodes, several beside each other, in the order of Cluster API's Machine controller, as
+    M(kubeadm.control_plane.machine_removal) does it with one machine of a control plane. Where the whole cluster is being deleted nothing is drained.
+  - It ends as soon as one of them is ready to be deleted, and after half a minute at the latest. A later call continues the others' drains.
+  - With O(infrastructure_deleted=true), deletes the Nodes and then the objects of machines whose infrastructure is gone.
+options:
+  workers:
+    description: The names of the Machines.
+    type: list
+    elements: str
+    default: []
+  deployments:
+    description: The names of MachineDeployments that are being deleted and have no machine any more. With O(infrastructure_deleted=true) they are deleted.
+    type: list
+    elements: str
+    default: []
+  providers:
+    description: Roles that provide infrastructure, by the kinds of their templates and clusters.
+    type: dict
+    default: {}
+  infrastructure_deleted:
+    description: That the infrastructure of the machines is gone, and their Nodes and objects are to be deleted.
+    type: bool
+    default: false
+  timeout:
+    description: Seconds for which a part that the Machine sets no bound for is waited for.
+    type: int
+    default: 600
+extends_documentation_fragment:
+  - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._store
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+  - kubeadm.control_plane._attributes.action
+attributes:
+  check_mode:
+    support: partial
+    details:
+      - Check mode says that something would change and checks no further.
+  diff_mode:
+    support: none
+  idempotent:
+    support: partial
+    details:
+      - It always says changed, as it is called for a step that was decided on.
+seealso:
+  - module: kubeadm.control_plane.decide
+"""
+
+EXAMPLES = r"""
+- name: Drain a worker
+  kubeadm.control_plane.worker_removal:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    workers: [prod-workers-x7k2p]
+    providers:
+      InventoryMachineTemplate: kubeadm.control_plane.machine_inventory
+"""
+
+RETURN = r"""
+machines:
+  description: The workers that may be deleted now, each with C(name), the provider's C(role) and what the role needs, C(infrastructure_machine).
+  returned: success
+  type: list
+  elements: dict
+msg:
+  description: What was done.
+  returned: success
+  type: str
+"""

@@ -1,0 +1,185 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stored MachineDeployments and MachineSets of a cluster, for a snapshot.
+
+Source: docs/reference/cluster_api.md, "MachineDeployments".
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import typing as t
+
+from ....module_utils.common.values import controller_of
+from ...objects import kinds
+from ...objects.manifest.cluster_manifest import ClusterManifest
+from ...store.base import Store
+from .. import propagation
+from ..cluster_objects import (
+    CLUSTER_LABEL,
+    MACHINE_DEPLOYMENT,
+    MACHINE_SET,
+    ClusterObjects,
+    Object,
+    delete_finally,
+    kind_of,
+)
+
+CONFIG_TEMPLATE = (kinds.GROUP_BOOTSTRAP, kinds.KUBEADM_CONFIG_TEMPLATE)
+# Returns what a machine reports of its bootstrap, as an entry of a snapshot has it.
+Unit = t.Callable[[Object], Object]
+
+
+def deployments(objects: ClusterObjects) -> list[Object]:
+    """Return the MachineDeployments of a cluster that are managed here, by name.
+
+    Those of another bootstrap provider than kubeadm's are left alone.
+    """
+    found = objects.store.list(MACHINE_DEPLOYMENT, objects.namespace, {CLUSTER_LABEL: objects.name})
+    managed = [each for each in found if config_reference(each).get("kind") == kinds.KUBEADM_CONFIG_TEMPLATE]
+    return sorted(managed, key=lambda each: str(each["metadata"]["name"]))
+
+
+def config_reference(owner: Object) -> Object:
+    """Return the reference to the KubeadmConfigTemplate of a deployment or set."""
+    spec = (owner["spec"].get("template") or {}).get("spec") or {}
+    reference: Object = (spec.get("bootstrap") or {}).get("configRef") or {}
+    return reference
+
+
+def machine_reference(owner: Object) -> Object:
+    """Return the reference to the machine template of a deployment or set."""
+    reference: Object = ((owner["spec"].get("template") or {}).get("spec") or {}).get("infrastructureRef") or {}
+    return reference
+
+
+def sets(objects: ClusterObjects, deployment: Object) -> list[Object]:
+    """Return the MachineSets that a deployment controls."""
+    name = str(deployment["metadata"]["name"])
+    found = objects.store.list(MACHINE_SET, objects.namespace, {CLUSTER_LABEL: objects.name})
+    return [each for each in found if is_controlled(each, kinds.MACHINE_DEPLOYMENT, name)]
+
+
+def is_controlled(obj: Object, kind: str, name: str) -> bool:
+    """Return whether an object's controller has that kind and name."""
+    owner = controller_of(obj) or {}
+    return (owner.get("kind"), owner.get("name")) == (kind, name)
+
+
+def facts(objects: ClusterObjects, unit: Unit) -> Object:
+    """Return the ``workers`` of a snapshot, {} without MachineDeployments."""
+    listed = deployments(objects)
+    if not listed:
+        return {}
+    entries, names = [], set()
+    for each in listed:
+        owned = sets(objects, each)
+        names |= {str(one["metadata"]["name"]) for one in owned}
+        entries.append(
+            {
+                "machineDeployment": each,
+                "machineSets": owned,
+                "configTemplate": _exists(objects, config_reference(each)),
+                "machineTemplate": _exists(objects, machine_reference(each)),
+            }
+        )
+    machines = [
+        {
+            "machine": machine,
+            "infrastructureMachine": objects.infrastructure_machines.get(machine["metadata"]["name"]),
+            "kubeadmConfig": objects.kubeadm_configs.get(machine["metadata"]["name"]),
+            **unit(machine),
+        }
+        for machine in objects.workers
+        if (controller_of(machine) or {}).get("name") in names
+    ]
+    return {"workers": {"deployments": entries, "machines": machines}}
+
+
+def _exists(objects: ClusterObjects, reference: Object) -> bool:
+    return bool(reference) and objects.store.get(kind_of(reference), objects.namespace, reference["name"]) is not None
+
+
+def with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManifest:
+    """Return the manifest with stored values for what its MachineDeployments leave out.
+
+    An autoscaler, `kubectl scale` or the playbooks may have set them; they are never reverted.
+    """
+    found = []
+    for deployment in manifest.machine_deployments:
+        metadata = deployment["metadata"]
+        name = str(metadata["name"])
+        stored = store.get(MACHINE_DEPLOYMENT, str(metadata.get("namespace", "default")), name)
+        if stored is not None:
+            deployment = copy.deepcopy(deployment)
+            left_out = manifest.workers_left_out.get(name, ())
+            replicas = stored["spec"].get("replicas")
+            if "spec.replicas" in left_out and replicas is not None:
+                deployment["spec"]["replicas"] = replicas
+            after = (stored["spec"].get("rollout") or {}).get("after")
+            if "spec.rollout.after" in left_out and after is not None:
+                deployment["spec"].setdefault("rollout", {})["after"] = after
+        found.append(deployment)
+    return dataclasses.replace(manifest, machine_deployments=tuple(found))
+
+
+def propagate(objects: ClusterObjects) -> list[str]:
+    """Propagate deployments' templates to their sets' templates and machines in place.
+
+    Returns the changes, never values. Nothing is done while the cluster or the deployment is paused.
+    """
+    if objects.paused or objects.going:
+        return []
+    changes = []
+    for deployment in deployments(objects):
+        if kinds.is_flagged(deployment, kinds.ANNOTATION_PAUSED):
+            continue
+        template = deployment["spec"].get("template") or {}
+        for owned in sets(objects, deployment):
+            name = str(owned["metadata"]["name"])
+            machines = [each for each in objects.workers if is_controlled(each, kinds.MACHINE_SET, name)]
+            for obj in (part for machine in machines for part in _parts(objects, machine)):
+                altered = propagation.bring(copy.deepcopy(obj), template)
+                if altered != obj:
+                    reference = (kinds.group(str(obj["apiVersion"])), str(obj["kind"]))
+                    own = str(obj["metadata"]["name"])
+                    objects.store.modify(
+                        reference, objects.namespace, own, lambda stored, t=template: propagation.bring(stored, t)
+                    )
+                    paths = ", ".join(propagation.changed_paths(obj, altered))
+                    changes.append(f"change {obj['kind']} {objects.namespace}/{own} {propagation.IN_PLACE}: {paths}")
+    return changes
+
+
+def _parts(objects: ClusterObjects, machine: Object) -> list[Object]:
+    name = str(machine["metadata"]["name"])
+    beside = (objects.infrastructure_machines.get(name), objects.kubeadm_configs.get(name))
+    return [machine, *(each for each in beside if each is not None)]
+
+
+def delete_deployment(objects: ClusterObjects, name: str) -> list[str]:
+    """Delete a MachineDeployment without machines, with its sets; return the changes."""
+    deployment = objects.store.get(MACHINE_DEPLOYMENT, objects.namespace, name)
+    if deployment is None:
+        return []
+    done = []
+    for owned in sets(objects, deployment):
+        own = str(owned["metadata"]["name"])
+        if delete_finally(objects.store, MACHINE_SET, objects.namespace, own):
+            done.append(f"delete {kinds.MACHINE_SET} {own}")
+    delete_finally(objects.store, MACHINE_DEPLOYMENT, objects.namespace, name)
+    return [*done, f"delete {kinds.MACHINE_DEPLOYMENT} {name}"]
+
+
+def delete_with_cluster(objects: ClusterObjects) -> list[str]:
+    """Delete all MachineDeployments of a deleted cluster, with their KubeadmConfigTemplates."""
+    done = []
+    for deployment in deployments(objects):
+        done += delete_deployment(objects, str(deployment["metadata"]["name"]))
+    for template in objects.store.list(CONFIG_TEMPLATE, objects.namespace, {CLUSTER_LABEL: objects.name}):
+        name = str(template["metadata"]["name"])
+        if delete_finally(objects.store, CONFIG_TEMPLATE, objects.namespace, name):
+            done.append(f"delete {kinds.KUBEADM_CONFIG_TEMPLATE} {name}")
+    return done

@@ -1,0 +1,185 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of one worker: infrastructure machine, KubeadmConfig, Machine, created in this order.
+
+As a control plane machine's (machine_objects.py), from the templates that its MachineSet names.
+"""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ...calls.failure import ControlPlaneFailure
+from ...documents import names
+from ...objects import kinds
+from ...pki.secrets import controller_reference
+from .. import propagation
+from ..cluster_objects import (
+    BOOTSTRAP_STARTED_ANNOTATION,
+    CLUSTER_LABEL,
+    FINALIZERS,
+    KUBEADM_CONFIG,
+    MACHINE,
+    MACHINE_DEPLOYMENT,
+    MACHINE_SET,
+    ClusterObjects,
+    Object,
+    kind_of,
+    machine_kind_of_template,
+)
+from . import stored_workers
+
+
+def create_worker(objects: ClusterObjects, entry: t.Mapping[str, t.Any]) -> str:
+    """Create one worker's missing objects, and return its name.
+
+    `entry` is one of the target's ``workers``. A run that was killed in between leaves what a later one completes: the Machine is made last, and
+    its objects go by its name.
+    """
+    deployment = objects.store.get(MACHINE_DEPLOYMENT, objects.namespace, entry["deployment"])
+    if deployment is None:
+        raise ControlPlaneFailure(
+            f"the store has no MachineDeployment {objects.namespace}/{entry['deployment']} any more; no worker was made. Run reconcile again."
+        )
+    owned = ensure_set(objects, deployment, str(entry["machineSet"]))
+    name = str(entry["machine"] or entry.get("name") or new_name(objects, deployment, owned))
+    if name not in objects.infrastructure_machines:
+        objects.infrastructure_machines[name] = objects.store.create(_infrastructure(objects, owned, name, entry))
+    if name not in objects.kubeadm_configs:
+        objects.kubeadm_configs[name] = objects.store.create(_config(objects, owned, name))
+    if objects.machine(name) is None:
+        objects.workers.append(objects.store.create(_machine(objects, owned, name, entry)))
+    return name
+
+
+def ensure_set(objects: ClusterObjects, deployment: Object, name: str) -> Object:
+    """Return a deployment's MachineSet of that name; a missing one is made."""
+    stored = objects.store.get(MACHINE_SET, objects.namespace, name)
+    if stored is not None:
+        return stored
+    own = str(deployment["metadata"]["name"])
+    digest = name.rpartition("-")[2]
+    template = copy.deepcopy(deployment["spec"].get("template") or {})
+    labels = {
+        CLUSTER_LABEL: objects.name,
+        kinds.LABEL_DEPLOYMENT_NAME: names.label_value(own),
+        kinds.LABEL_TEMPLATE_HASH: digest,
+    }
+    given = template.setdefault("metadata", {}).get("labels") or {}
+    template["metadata"]["labels"] = {**given, **labels}
+    return objects.store.create(
+        {
+            "apiVersion": kinds.API_CLUSTER,
+            "kind": kinds.MACHINE_SET,
+            "metadata": {
+                "name": name,
+                "namespace": objects.namespace,
+                "labels": labels,
+                "ownerReferences": [controller_reference(deployment, kinds.MACHINE_DEPLOYMENT)],
+                "finalizers": [FINALIZERS[MACHINE_SET]],
+            },
+            "spec": {
+                "clusterName": objects.name,
+                "replicas": 0,
+                "selector": {"matchLabels": labels},
+                "template": template,
+            },
+            "status": {},
+        }
+    )
+
+
+def new_name(
+    objects: ClusterObjects, deployment: Object, owned: Object, suffix: t.Callable[[], str] = names.random_suffix
+) -> str:
+    """Return a worker's name that no object of the cluster has."""
+    template = str((deployment["spec"].get("machineNaming") or {}).get("template") or "")
+    while True:
+        name = names.worker_name(template, objects.name, str(owned["metadata"]["name"]), suffix())
+        known = name in objects.infrastructure_machines or name in objects.kubeadm_configs
+        if not known and not objects.has_machine(name):
+            return name
+
+
+def _metadata(objects: ClusterObjects, owned: Object, name: str) -> Object:
+    given = owned["metadata"].get("labels") or {}
+    kept = (CLUSTER_LABEL, kinds.LABEL_DEPLOYMENT_NAME, kinds.LABEL_TEMPLATE_HASH)
+    labels = {key: given[key] for key in kept if key in given}
+    set_name = str(owned["metadata"]["name"])
+    return {
+        "name": name,
+        "namespace": objects.namespace,
+        "labels": {**labels, CLUSTER_LABEL: objects.name, kinds.LABEL_SET_NAME: names.label_value(set_name)},
+        "annotations": {},
+        "ownerReferences": [controller_reference(owned, kinds.MACHINE_SET)],
+    }
+
+
+def _named(objects: ClusterObjects, reference: Object) -> Object:
+    found = objects.store.get(kind_of(reference), objects.namespace, reference["name"])
+    if found is None:
+        raise ControlPlaneFailure(
+            f"the store has no {reference['kind']} {objects.namespace}/{reference['name']}; no worker was made of it. Add it to the manifest."
+        )
+    return found
+
+
+def _infrastructure(objects: ClusterObjects, owned: Object, name: str, entry: t.Mapping[str, t.Any]) -> Object:
+    reference = stored_workers.machine_reference(owned)
+    template = _named(objects, reference)
+    group, kind = machine_kind_of_template(reference)
+    metadata = _metadata(objects, owned, name)
+    metadata["annotations"] = {
+        kinds.ANNOTATION_CLONED_FROM_NAME: reference["name"],
+        kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference['kind']}.{group}",
+        kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN: str(entry.get("failureDomain") or ""),
+        kinds.ANNOTATION_PREPARED_VERSION: _spec(owned)["version"],
+        BOOTSTRAP_STARTED_ANNOTATION: "false",
+    }
+    made = {
+        "apiVersion": template["apiVersion"],
+        "kind": kind,
+        "metadata": metadata,
+        "spec": copy.deepcopy(template["spec"]["template"]["spec"]),
+        "status": {},
+    }
+    return propagation.bring(made, owned["spec"]["template"])
+
+
+def _config(objects: ClusterObjects, owned: Object, name: str) -> Object:
+    template = _named(objects, stored_workers.config_reference(owned))
+    spec = copy.deepcopy((template["spec"].get("template") or {}).get("spec") or {})
+    kept = {key: value for key, value in spec.items() if key not in ("clusterConfiguration", "initConfiguration")}
+    # Its presence says that the machine joins; without controlPlane it does as a worker.
+    kept.setdefault("joinConfiguration", {}).pop("controlPlane", None)
+    made = {
+        "apiVersion": kinds.API_BOOTSTRAP,
+        "kind": KUBEADM_CONFIG[1],
+        "metadata": _metadata(objects, owned, name),
+        "spec": kept,
+        "status": {"initialization": {"dataSecretCreated": False}},
+    }
+    return propagation.bring(made, owned["spec"]["template"])
+
+
+def _machine(objects: ClusterObjects, owned: Object, name: str, entry: t.Mapping[str, t.Any]) -> Object:
+    group, kind = machine_kind_of_template(stored_workers.machine_reference(owned))
+    spec: Object = {
+        "clusterName": objects.name,
+        "version": _spec(owned)["version"],
+        "bootstrap": {"configRef": {"apiGroup": KUBEADM_CONFIG[0], "kind": KUBEADM_CONFIG[1], "name": name}},
+        "infrastructureRef": {"apiGroup": group, "kind": kind, "name": name},
+    }
+    if entry.get("failureDomain"):
+        spec["failureDomain"] = entry["failureDomain"]
+    metadata = _metadata(objects, owned, name)
+    metadata["finalizers"] = [FINALIZERS[MACHINE]]
+    made = {"apiVersion": kinds.API_CLUSTER, "kind": MACHINE[1], "metadata": metadata, "spec": spec, "status": {}}
+    return propagation.bring(made, owned["spec"]["template"])
+
+
+def _spec(owned: Object) -> Object:
+    spec: Object = owned["spec"]["template"]["spec"]
+    return spec

@@ -1,0 +1,110 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Workers' whole life by the real playbooks, on stand-ins for a cloud and its machines: no real kubeadm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from acme_workspace import AcmeWorkspace
+from killed_runs import locks_held, orphans, under_way
+from lab_kubernetes import VERSION
+
+NAME = "prod"
+INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
+
+
+def documents(replicas: int, template: str = "small", **spec: Any) -> str:
+    """A MachineDeployment with its templates."""
+    name = f"{NAME}-workers"
+    reference = {"apiGroup": INFRASTRUCTURE, "kind": "AcmeMachineTemplate", "name": f"{name}-{template}"}
+    config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": name}
+    machine = {
+        "clusterName": NAME,
+        "version": VERSION,
+        "bootstrap": {"configRef": config},
+        "infrastructureRef": reference,
+    }
+    listed = [
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "MachineDeployment",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"clusterName": NAME, "replicas": replicas, "template": {"spec": machine}, **spec},
+        },
+        {
+            "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2",
+            "kind": "KubeadmConfigTemplate",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"template": {"spec": {"joinConfiguration": {"nodeRegistration": {}}}}},
+        },
+        {
+            "apiVersion": f"{INFRASTRUCTURE}/v1beta1",
+            "kind": "AcmeMachineTemplate",
+            "metadata": {"name": reference["name"], "namespace": "default"},
+            "spec": {"template": {"spec": {"size": template}}},
+        },
+    ]
+    return yaml.safe_dump_all(listed, sort_keys=False)
+
+
+class Workers(AcmeWorkspace):
+    """A workspace whose manifest has workers."""
+
+    def wanted(self, replicas: int, template: str = "small", **spec: Any) -> None:
+        """Write the manifest: one control plane machine, and workers."""
+        path = self.manifest(NAME, replicas=1)
+        path.write_text(f"{path.read_text()}---\n{documents(replicas, template, **spec)}")
+
+    def machines(self) -> dict[str, dict[str, Any]]:
+        """The workers' Machines, by name."""
+        found = [each for each in self.objects("Machine") if "cluster.x-k8s.io/set-name" in each["metadata"]["labels"]]
+        return {each["metadata"]["name"]: each for each in found}
+
+    def whole(self, count: int) -> list[str]:
+        """As many workers as wanted, each a Node and a machine of the cloud, nobody else's; returns their names."""
+        names, world = sorted(self.machines()), self.world()
+        assert world["violations"] == [] and len(names) == count
+        assert sorted(name for name, each in world["nodes"].items() if each.get("worker")) == names
+        others = [each["metadata"]["name"] for each in self.objects("Machine") if each["metadata"]["name"] not in names]
+        assert sorted(self.cloud()["machines"]) == sorted([*names, *others]) and len(others) == 1
+        [balancer] = self.cloud()["balancers"].values()
+        assert [each["name"] for each in balancer["servers"]] == others
+        assert orphans(self, "AcmeMachine") == [] and locks_held(self.store) == [] and under_way(self.store, NAME) == []
+        [deployment] = self.objects("MachineDeployment")
+        status = deployment["status"]
+        assert (status["replicas"], status["availableReplicas"], status["upToDateReplicas"]) == (count, count, count)
+        return names
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workers:
+    """A user's folder with machines that answer."""
+    made = Workers.with_machines(tmp_path / "workspace", monkeypatch)
+    assert isinstance(made, Workers)
+    return made
+
+
+def test_a_whole_life(workspace: Workers) -> None:
+    """Made after the control plane, scaled, rolled out, deleted before it."""
+    workspace.wanted(2)
+    plan = workspace.playbook("plan").succeeded().text
+    assert "2 new workers" in plan and plan.index("initialize") < plan.index("2 new workers")
+    workspace.playbook("reconcile").succeeded()
+    first = workspace.whole(2)
+    [owned] = workspace.objects("MachineSet")
+    assert owned["spec"]["replicas"] == 2 and all(name.startswith(owned["metadata"]["name"]) for name in first)
+    configs = [workspace.world()["bootstraps"][name]["config"] for name in first]
+    assert all("caCertHashes" in each and "controlPlane" not in each for each in configs)
+    assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+    workspace.wanted(1, "large")
+    workspace.playbook("reconcile").succeeded()
+    [second] = workspace.whole(1)
+    assert second not in first and len(workspace.objects("MachineSet")) == 1
+    workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").succeeded()
+    assert workspace.cloud()["machines"] == {} and workspace.world()["violations"] == []
+    assert [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"] == []
