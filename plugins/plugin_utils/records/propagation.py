@@ -125,10 +125,16 @@ def propagate(objects: ClusterObjects, before: t.Optional[Object]) -> list[str]:
         bring(altered)
         if altered != obj:
             objects.store.modify(kind_ref_of(obj), objects.namespace, metadata["name"], bring)
-            paths = [path for path in changed_paths(obj, altered) if not path.endswith(PROPAGATED_ANNOTATION)]
-            told = ", ".join(paths) or "what came from the template is recorded"
-            changes.append(f"change {obj['kind']} {objects.namespace}/{metadata['name']} {IN_PLACE}: {told}")
+            changes.append(change_of(obj, altered))
     return changes
+
+
+def change_of(obj: Object, altered: Object) -> str:
+    """Return a change in place in words, never with values."""
+    paths = [path for path in changed_paths(obj, altered) if not path.endswith(PROPAGATED_ANNOTATION)]
+    told = ", ".join(paths) or "what came from the template is recorded"
+    metadata = obj["metadata"]
+    return f"change {obj['kind']} {metadata['namespace']}/{metadata['name']} {IN_PLACE}: {told}"
 
 
 def _parts_of(obj: Object, deleting: bool) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from ...documents import names
 Object = Mapping[str, Any]
 _HASH_LENGTH = 10
 # What a machine has to be made again for; everything else reaches it in place.
-_COMPARED = ("version", "bootstrap", "infrastructureRef", "failureDomain")
+COMPARED = ("version", "bootstrap", "infrastructureRef", "failureDomain")
 
 
 def compared(template: Object) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def compared(template: Object) -> dict[str, Any]:
     A field that is empty is as one that is missing.
     """
     spec = template.get("spec") or {}
-    found = {key: spec[key] for key in _COMPARED if spec.get(key)}
+    found = {key: spec[key] for key in COMPARED if spec.get(key)}
     bootstrap = found.get("bootstrap") or {}
     kept = {key: bootstrap[key] for key in ("configRef", "dataSecretName") if bootstrap.get(key)}
     return {**found, "bootstrap": kept} if kept else {key: found[key] for key in found if key != "bootstrap"}

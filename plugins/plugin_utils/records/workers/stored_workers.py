@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import typing as t
 
 from ....module_utils.common.values import controller_of
 from ...objects import kinds
 from ...objects.manifest.cluster_manifest import ClusterManifest
-from ...store.base import Store
+from ...store.base import Store, kind_ref_of
 from .. import propagation
 from ..cluster_objects import (
     CLUSTER_LABEL,
@@ -26,6 +27,7 @@ from ..cluster_objects import (
     delete_finally,
     kind_of,
 )
+from .machine_sets import propagate_to_set
 
 CONFIG_TEMPLATE = (kinds.GROUP_BOOTSTRAP, kinds.KUBEADM_CONFIG_TEMPLATE)
 # Returns what a machine reports of its bootstrap, as an entry of a snapshot has it.
@@ -126,9 +128,9 @@ def with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManife
 
 
 def propagate(objects: ClusterObjects) -> list[str]:
-    """Propagate deployments' templates to their sets' templates and machines in place.
+    """Propagate deployments' templates to their sets and machines in place.
 
-    Returns the changes, never values. Nothing is done while the cluster or the deployment is paused.
+    Returns the changes of machines, never values. Nothing is done while the cluster or the deployment is paused.
     """
     if objects.paused or objects.going:
         return []
@@ -136,20 +138,23 @@ def propagate(objects: ClusterObjects) -> list[str]:
     for deployment in deployments(objects):
         if kinds.is_flagged(deployment, kinds.ANNOTATION_PAUSED):
             continue
-        template = deployment["spec"].get("template") or {}
         for owned in sets(objects, deployment):
+            template = propagate_to_set(objects, deployment, owned)["spec"]["template"]
             name = str(owned["metadata"]["name"])
-            machines = [each for each in objects.workers if is_controlled(each, kinds.MACHINE_SET, name)]
-            for obj in (part for machine in machines for part in _parts(objects, machine)):
-                altered = propagation.bring(copy.deepcopy(obj), template)
-                if altered != obj:
-                    reference = (kinds.group(str(obj["apiVersion"])), str(obj["kind"]))
-                    own = str(obj["metadata"]["name"])
-                    objects.store.modify(
-                        reference, objects.namespace, own, lambda stored, t=template: propagation.bring(stored, t)
-                    )
-                    paths = ", ".join(propagation.changed_paths(obj, altered))
-                    changes.append(f"change {obj['kind']} {objects.namespace}/{own} {propagation.IN_PLACE}: {paths}")
+            for machine in objects.workers:
+                if is_controlled(machine, kinds.MACHINE_SET, name):
+                    changes += _propagate_to_machine(objects, machine, template)
+    return changes
+
+
+def _propagate_to_machine(objects: ClusterObjects, machine: Object, template: Object) -> list[str]:
+    changes = []
+    for obj in _parts(objects, machine):
+        altered = propagation.bring(copy.deepcopy(obj), template)
+        if altered != obj:
+            bring, own = functools.partial(propagation.bring, template=template), str(obj["metadata"]["name"])
+            objects.store.modify(kind_ref_of(obj), objects.namespace, own, bring)
+            changes.append(propagation.change_of(obj, altered))
     return changes
 
 

@@ -23,13 +23,13 @@ from ..cluster_objects import (
     KUBEADM_CONFIG,
     MACHINE,
     MACHINE_DEPLOYMENT,
-    MACHINE_SET,
     ClusterObjects,
     Object,
     kind_of,
     machine_kind_of_template,
 )
 from . import stored_workers
+from .machine_sets import ensure_set
 
 
 def create_worker(objects: ClusterObjects, entry: t.Mapping[str, t.Any]) -> str:
@@ -52,43 +52,6 @@ def create_worker(objects: ClusterObjects, entry: t.Mapping[str, t.Any]) -> str:
     if objects.machine(name) is None:
         objects.workers.append(objects.store.create(_machine(objects, owned, name, entry)))
     return name
-
-
-def ensure_set(objects: ClusterObjects, deployment: Object, name: str) -> Object:
-    """Return a deployment's MachineSet of that name; a missing one is made."""
-    stored = objects.store.get(MACHINE_SET, objects.namespace, name)
-    if stored is not None:
-        return stored
-    own = str(deployment["metadata"]["name"])
-    digest = name.rpartition("-")[2]
-    template = copy.deepcopy(deployment["spec"].get("template") or {})
-    labels = {
-        CLUSTER_LABEL: objects.name,
-        kinds.LABEL_DEPLOYMENT_NAME: names.label_value(own),
-        kinds.LABEL_TEMPLATE_HASH: digest,
-    }
-    given = template.setdefault("metadata", {}).get("labels") or {}
-    template["metadata"]["labels"] = {**given, **labels}
-    return objects.store.create(
-        {
-            "apiVersion": kinds.API_CLUSTER,
-            "kind": kinds.MACHINE_SET,
-            "metadata": {
-                "name": name,
-                "namespace": objects.namespace,
-                "labels": labels,
-                "ownerReferences": [controller_reference(deployment, kinds.MACHINE_DEPLOYMENT)],
-                "finalizers": [FINALIZERS[MACHINE_SET]],
-            },
-            "spec": {
-                "clusterName": objects.name,
-                "replicas": 0,
-                "selector": {"matchLabels": labels},
-                "template": template,
-            },
-            "status": {},
-        }
-    )
 
 
 def new_name(

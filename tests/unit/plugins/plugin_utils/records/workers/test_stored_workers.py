@@ -1,0 +1,271 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Workers' objects in a store: they follow the manifest, are made for a step, and go with their cluster."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stored_manifest import Kept
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers import template_hash
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_deletion
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    MACHINE,
+    MACHINE_DEPLOYMENT,
+    MACHINE_SET,
+    ClusterObjects,
+    delete_finally,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.workers import (
+    stored_workers,
+    worker_objects,
+    worker_status,
+)
+
+Object = dict[str, Any]
+NAME = "pool"
+GROUPS = {
+    "NspawnMachine": "infrastructure.cluster.x-k8s.io",
+    "KubeadmConfig": "bootstrap.cluster.x-k8s.io",
+    "Machine": "cluster.x-k8s.io",
+}
+NOW = "2026-01-31T12:00:00Z"
+
+
+def documents(replicas: Any = 2, version: str = "v1.20.2", **template: Any) -> list[Object]:
+    """A MachineDeployment and its KubeadmConfigTemplate, on the example's machine template."""
+    config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": NAME}
+    reference = {
+        "apiGroup": "infrastructure.cluster.x-k8s.io",
+        "kind": "NspawnMachineTemplate",
+        "name": "my-nspawnmachinetemplate",
+    }
+    spec = {
+        "clusterName": "my-cluster",
+        "version": version,
+        "bootstrap": {"configRef": config},
+        "infrastructureRef": reference,
+    }
+    return [
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "MachineDeployment",
+            "metadata": {"name": NAME, "namespace": "default"},
+            "spec": {
+                "clusterName": "my-cluster",
+                **({} if replicas is None else {"replicas": replicas}),
+                "template": {"metadata": template.pop("metadata", {}), "spec": {**spec, **template}},
+            },
+        },
+        {
+            "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2",
+            "kind": "KubeadmConfigTemplate",
+            "metadata": {"name": NAME, "namespace": "default"},
+            "spec": {
+                "template": {
+                    "spec": {
+                        "files": [{"path": "/etc/a", "content": "a"}],
+                        "joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": []}},
+                    }
+                }
+            },
+        },
+    ]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    """A store that holds the example with workers."""
+    found = Kept(tmp_path)
+    found.apply([*found.documents, *documents()])
+    return found
+
+
+def objects_of(kept: Kept) -> ClusterObjects:
+    """The cluster's objects as they are stored."""
+    objects = ClusterObjects.read(kept.store, "default", "my-cluster")
+    assert objects is not None
+    return objects
+
+
+def deployment_of(kept: Kept) -> Object:
+    """The stored MachineDeployment."""
+    found = kept.store.get(MACHINE_DEPLOYMENT, "default", NAME)
+    assert found is not None
+    return found
+
+
+def entry_of(kept: Kept, name: str = "pool-w1", **changes: Any) -> Object:
+    """A worker of a step."""
+    digest = template_hash.template_hash(NAME, deployment_of(kept)["spec"]["template"])
+    made = {"deployment": NAME, "machineSet": template_hash.set_name(NAME, digest), "machine": "", "name": name}
+    return {**made, **changes}
+
+
+def made(kept: Kept, *names: str) -> ClusterObjects:
+    """The objects, with these workers made."""
+    objects = objects_of(kept)
+    for name in names:
+        worker_objects.create_worker(objects, entry_of(kept, name))
+    return objects_of(kept)
+
+
+def test_the_store_follows_the_manifest(tmp_path: Path) -> None:
+    """Created with its finalizer, left alone, changed; what the manifest leaves out is kept as an autoscaler set it."""
+    kept = Kept(tmp_path)
+    kept.apply()
+    said = kept.apply([*kept.documents, *documents(None)])
+    assert f"create MachineDeployment default/{NAME}" in said and f"create KubeadmConfigTemplate default/{NAME}" in said
+    assert deployment_of(kept)["metadata"]["finalizers"] == ["cluster.x-k8s.io/machinedeployment"]
+    assert kept.apply([*kept.documents, *documents(None)]) == []
+    kept.store.modify(MACHINE_DEPLOYMENT, "default", NAME, lambda stored: stored["spec"].update(replicas=5))
+    assert kept.apply([*kept.documents, *documents(None)]) == []
+    assert deployment_of(kept)["spec"]["replicas"] == 5
+    [change] = kept.apply([*kept.documents, *documents(1)])
+    assert change.startswith(f"change MachineDeployment default/{NAME}: spec.replicas")
+
+
+def test_a_worker_has_its_objects_in_the_order_of_a_control_plane_machine(kept: Kept) -> None:
+    """Its set is made with the first; every object has the labels, the name and the owner that the contract wants."""
+    objects = made(kept, "pool-w1")
+    [machine] = objects.workers
+    [owned] = kept.store.list(MACHINE_SET)
+    assert machine["metadata"]["name"] == "pool-w1" and objects.machines == []
+    assert machine["spec"]["version"] == "v1.20.2" and machine["metadata"]["finalizers"] == ["machine.cluster.x-k8s.io"]
+    parts = [machine, objects.infrastructure_machines["pool-w1"], objects.kubeadm_configs["pool-w1"]]
+    for part in parts:
+        labels = part["metadata"]["labels"]
+        assert labels["cluster.x-k8s.io/set-name"] == owned["metadata"]["name"]
+        assert labels["cluster.x-k8s.io/deployment-name"] == NAME
+        assert labels["cluster.x-k8s.io/cluster-name"] == "my-cluster"
+        assert "cluster.x-k8s.io/control-plane" not in labels
+    assert [each["kind"] for each in parts] == ["Machine", "NspawnMachine", "KubeadmConfig"]
+    config = objects.kubeadm_configs["pool-w1"]["spec"]
+    assert "controlPlane" not in config["joinConfiguration"] and "initConfiguration" not in config
+    assert config["files"] == [{"path": "/etc/a", "content": "a"}]
+
+
+def test_what_a_killed_run_left_is_completed_and_nothing_is_made_twice(kept: Kept) -> None:
+    """The Machine is the last of them."""
+    objects = made(kept, "pool-w1")
+    delete_finally(kept.store, MACHINE, "default", "pool-w1")
+    before = copy.deepcopy(objects.infrastructure_machines)
+    objects = objects_of(kept)
+    assert objects.workers == []
+    worker_objects.create_worker(objects, entry_of(kept, "pool-w1"))
+    assert len(objects_of(kept).workers) == 1 and objects_of(kept).infrastructure_machines == before
+    assert len(kept.store.list(MACHINE_SET)) == 1
+
+
+def test_a_new_name_is_of_its_set_and_nobody_elses(kept: Kept) -> None:
+    """Of two draws the first one may be taken."""
+    objects = made(kept, "pool-w1")
+    [owned] = kept.store.list(MACHINE_SET)
+    own = owned["metadata"]["name"]
+    worker_objects.create_worker(objects, entry_of(kept, f"{own}-aaaaa"))
+    drawn = iter(["aaaaa", "bbbbb"])
+    assert worker_objects.new_name(objects, deployment_of(kept), owned, lambda: next(drawn)) == f"{own}-bbbbb"
+
+
+def test_no_worker_of_a_deployment_that_is_gone(kept: Kept) -> None:
+    """The failure says what to do."""
+    with pytest.raises(ControlPlaneFailure, match="no worker was made"):
+        worker_objects.create_worker(objects_of(kept), entry_of(kept, deployment="other"))
+
+
+def test_a_template_reaches_sets_and_machines_in_place(kept: Kept) -> None:
+    """Labels, timeouts and taints do; a version doesn't, and nothing happens while the deployment is paused."""
+    made(kept, "pool-w1")
+    taints = [{"key": "a", "effect": "NoSchedule", "propagation": "Always"}]
+    changed = documents(
+        version="v1.20.1",
+        metadata={"labels": {"team": "a"}},
+        deletion={"nodeDrainTimeoutSeconds": 7},
+        taints=taints,
+    )
+    said = kept.apply([*kept.documents, *changed])
+    assert any("change Machine default/pool-w1 in place" in each for each in said), said
+    objects = objects_of(kept)
+    [machine] = objects.workers
+    assert machine["metadata"]["labels"]["team"] == "a" and machine["spec"]["taints"] == taints
+    assert machine["spec"]["deletion"] == {"nodeDrainTimeoutSeconds": 7} and machine["spec"]["version"] == "v1.20.2"
+    assert objects.kubeadm_configs["pool-w1"]["metadata"]["labels"]["team"] == "a"
+    [owned] = kept.store.list(MACHINE_SET)
+    template = owned["spec"]["template"]
+    assert template["metadata"]["labels"]["team"] == "a" and template["spec"]["version"] == "v1.20.2"
+    assert owned["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    assert kept.apply([*kept.documents, *changed]) == []
+    paused = copy.deepcopy(changed)
+    paused[0]["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
+    paused[0]["spec"]["template"]["metadata"]["labels"] = {"team": "b"}
+    kept.apply([*kept.documents, *paused])
+    assert objects_of(kept).workers[0]["metadata"]["labels"]["team"] == "a"
+
+
+def test_a_label_that_the_template_no_longer_has_goes(kept: Kept) -> None:
+    """What somebody else set stays."""
+    kept.apply([*kept.documents, *documents(metadata={"labels": {"team": "a"}})])
+    made(kept, "pool-w1")
+    kept.store.modify(MACHINE, "default", "pool-w1", lambda stored: stored["metadata"]["labels"].update(mine="b"))
+    kept.apply([*kept.documents, *documents()])
+    labels = objects_of(kept).workers[0]["metadata"]["labels"]
+    assert "team" not in labels and labels["mine"] == "b"
+
+
+def test_a_snapshot_has_deployments_with_their_sets_and_machines(kept: Kept) -> None:
+    """Those of another bootstrap provider are left out."""
+    other = copy.deepcopy(documents()[0])
+    other["metadata"] = {
+        "name": "other",
+        "namespace": "default",
+        "labels": {"cluster.x-k8s.io/cluster-name": "my-cluster"},
+    }
+    other["spec"]["template"]["spec"]["bootstrap"]["configRef"]["kind"] = "TalosConfigTemplate"
+    kept.store.create(other)
+    workers = stored_workers.facts(made(kept, "pool-w1"), lambda _machine: {"bootstrapUnit": None})["workers"]
+    [entry] = workers["deployments"]
+    assert entry["machineDeployment"]["metadata"]["name"] == NAME and len(entry["machineSets"]) == 1
+    assert entry["configTemplate"] and entry["machineTemplate"]
+    assert [each["machine"]["metadata"]["name"] for each in workers["machines"]] == ["pool-w1"]
+
+
+def test_status_is_written_and_an_empty_old_set_goes(kept: Kept) -> None:
+    """Replicas of a set are the number of machines that stay."""
+    made(kept, "pool-w1")
+    changed = documents(version="v1.20.1")
+    kept.apply([*kept.documents, *changed])
+    objects = made(kept, "pool-w2")
+    old, new = (
+        machine["metadata"]["labels"]["cluster.x-k8s.io/set-name"]
+        for machine in sorted(objects.workers, key=lambda each: str(each["metadata"]["name"]))
+    )
+    status: Object = {
+        "machineDeployments": {NAME: {"replicas": 2}},
+        "machineSets": {old: {"replicas": 1}, new: {"replicas": 1}},
+        "workers": {"pool-w1": {}, "pool-w2": {}},
+    }
+    conditions: Object = {"machineDeployments": {}, "machineSets": {}, "workers": {}}
+    worker_status.write_status(objects, {"status": status, "conditions": conditions}, NOW)
+    assert deployment_of(kept)["status"]["replicas"] == 2
+    counted = {each["metadata"]["name"]: each["spec"]["replicas"] for each in kept.store.list(MACHINE_SET)}
+    assert counted == {old: 1, new: 1}
+    delete_finally(kept.store, MACHINE, "default", "pool-w1")
+    del status["workers"]["pool-w1"]
+    worker_status.write_status(objects_of(kept), {"status": status, "conditions": conditions}, NOW)
+    assert [each["metadata"]["name"] for each in kept.store.list(MACHINE_SET)] == [new]
+
+
+def test_everything_goes_with_the_cluster(kept: Kept) -> None:
+    """Sets, deployments and their templates."""
+    made(kept, "pool-w1")
+    for name, group in GROUPS.items():
+        delete_finally(kept.store, (group, name), "default", "pool-w1")
+    said = stored_deletion.delete_records(objects_of(kept))
+    assert f"delete MachineDeployment {NAME}" in said and f"delete KubeadmConfigTemplate {NAME}" in said
+    assert kept.store.list(MACHINE_SET) == [] and kept.store.list(MACHINE_DEPLOYMENT) == []
