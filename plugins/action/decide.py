@@ -51,7 +51,7 @@ from ..plugin_utils.records import (
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.journal_entries import close_intents, steps_of
 from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC, read_manifest
-from ..plugin_utils.records.status_writer import write_status
+from ..plugin_utils.records.status.status_writer import write_status
 from ..plugin_utils.report import facts
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import Store

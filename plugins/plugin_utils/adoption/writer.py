@@ -29,7 +29,7 @@ from ..records.cluster_objects import (
     Object,
     kind_of,
 )
-from ..records.status_writer import annotate
+from ..records.status.status_writer import annotate
 from ..store.base import Store, kind_ref_of
 from ..store.overlay import OverlayStore
 from . import evidence

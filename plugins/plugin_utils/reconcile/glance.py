@@ -32,7 +32,7 @@ from ..observe.observation import observe
 from ..records import stored_cluster, stored_desired_state, stored_health_checks
 from ..records.cluster_objects import ClusterObjects, Object
 from ..records.manifest_arguments import MANIFESTS_SPEC, read_manifest
-from ..records.status_writer import write_status
+from ..records.status.status_writer import write_status
 from ..store import opening
 from ..store.base import Conflict, Store
 from ..store.overlay import OverlayStore

@@ -31,7 +31,7 @@ from .cluster_objects import (
     ClusterObjects,
     Object,
 )
-from .status_writer import annotate
+from .status.status_writer import annotate
 
 # Says that spec.kubeadmConfigSpec was made from the machines' KubeadmConfigs, since the manifest gives none.
 REBUILT = kinds.ANNOTATION_PREFIX + "rebuilt-kubeadm-config-spec"

@@ -31,7 +31,7 @@ from .cluster_objects import (
     machine_kind_of_template,
 )
 from .propagation import give_new
-from .status_writer import annotate
+from .status.status_writer import annotate
 
 
 def infrastructure_api_version(objects: ClusterObjects, group: str) -> str:

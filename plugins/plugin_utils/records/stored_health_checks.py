@@ -17,7 +17,7 @@ from ..objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, remov
 from ..objects.manifest.reader import ClusterManifest
 from ..store.base import Store
 from .cluster_objects import CLUSTER_LABEL, MACHINE, ClusterObjects, Object, delete_finally
-from .status_writer import write_status
+from .status.status_writer import write_status
 
 HEALTH_CHECK = (kinds.GROUP_CLUSTER, kinds.MACHINE_HEALTH_CHECK)
 

@@ -22,7 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.sna
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status_writer import write_status
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status.status_writer import write_status
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
 
 

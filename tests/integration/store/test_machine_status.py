@@ -16,7 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
     MACHINE,
     ClusterObjects,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status_writer import write_status
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status.status_writer import write_status
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 NOW = "2026-01-31T12:00:00Z"

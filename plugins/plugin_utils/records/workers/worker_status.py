@@ -9,7 +9,7 @@ import typing as t
 
 from ...objects import kinds
 from ..cluster_objects import MACHINE, MACHINE_DEPLOYMENT, MACHINE_SET, ClusterObjects, Object, delete_finally
-from ..object_status import write_one
+from ..status.object_status import write_one
 from . import stored_workers
 
 

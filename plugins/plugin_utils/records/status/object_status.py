@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..objects.conditions import remove_condition, set_condition
-from .cluster_objects import ClusterObjects, Object
+from ...objects.conditions import remove_condition, set_condition
+from ..cluster_objects import ClusterObjects, Object
 
 
 def write_one(

@@ -16,7 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
     MACHINE,
     ClusterObjects,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status_writer import write_status
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status.status_writer import write_status
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]

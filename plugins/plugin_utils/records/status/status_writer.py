@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ..decision.removal.deleted_control_plane import latched
-from .cluster_objects import CLUSTER, CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from ...decision.removal.deleted_control_plane import latched
+from ..cluster_objects import CLUSTER, CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from ..resource_sets import stored_resource_sets
+from ..workers import worker_status
 from .object_status import annotate, write_one
-from .resource_sets import stored_resource_sets
-from .workers import worker_status
 
 # Says that a rollout is under way; scaling waits for its end.
 ROLLOUT = "rollout"
