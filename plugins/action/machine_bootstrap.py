@@ -112,6 +112,8 @@ class ActionModule(ControlPlaneAction):
                 # The machine refused, and nothing was started there: etcd is as it was again. Where that fails the member goes with the machine.
                 with contextlib.suppress(ControlPlaneFailure):
                     learner.take_back()
+        if _is_worker(machine) and answer.result.get("state") != "Running":
+            return self._end_of_worker(objects, answer)
         if not arguments["wait"] and not answer.failed:
             return {"changed": True, "state": answer.result.get("state")}
         return self._finish(objects, caller, arguments, answer, learner)
@@ -160,17 +162,32 @@ class ActionModule(ControlPlaneAction):
             phases.look(answer.result)
         if answer.result.get("state") == "Succeeded" and learner is not None:
             self._require_vote(objects, arguments, waiting, learner)
-        state = str(answer.result.get("state") or "Failed")
+        state, message = self._record_end(objects, answer)
         if state == "Succeeded":
-            self._record(objects, state, "")
             return {"changed": True, "state": state}
-        message = redact(answer.message)
-        if state == "Failed":
-            self._record(objects, state, message.splitlines()[0] if message else "bootstrap failed")
         raise ControlPlaneFailure(
             f"the bootstrap of machine {self._name} failed: {message}",
             output=redact(str(answer.result.get("output", ""))),
         )
+
+    def _end_of_worker(self, objects: ClusterObjects, answer: Answer) -> dict[str, t.Any]:
+        """Record how a worker's bootstrap ended.
+
+        One that failed does not end the run: other workers go on, and the decision after them says what failed.
+        """
+        state, message = self._record_end(objects, answer)
+        if state != "Succeeded":
+            self.progress(objects.name, f"the bootstrap of machine {self._name} failed: {message}")
+        return {"changed": True, "state": state}
+
+    def _record_end(self, objects: ClusterObjects, answer: Answer) -> tuple[str, str]:
+        state, message = str(answer.result.get("state") or "Failed"), ""
+        if state != "Succeeded":
+            message = redact(answer.message)
+        if state in ("Succeeded", "Failed"):
+            first = message.splitlines()[0] if message else "bootstrap failed"
+            self._record(objects, state, "" if state == "Succeeded" else first)
+        return state, message
 
     def _require_vote(
         self, objects: ClusterObjects, arguments: dict[str, t.Any], waiting: Waiting, learner: LearnerJoin
