@@ -121,7 +121,15 @@ def _label(obj: Object, manifest: ClusterManifest) -> Object:
     if obj["kind"] in labelled:
         labels = obj["metadata"].get("labels") or {}
         obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: str(manifest.cluster["metadata"]["name"])}
+    elif _identity(obj) in {_identity(each) for each in manifest.worker_templates}:
+        # A machine template that several clusters name stays the first one's.
+        labels = obj["metadata"].get("labels") or {}
+        obj["metadata"]["labels"] = {CLUSTER_LABEL: str(manifest.cluster["metadata"]["name"]), **labels}
     return obj
+
+
+def _identity(obj: Object) -> tuple[str, str]:
+    return str(obj["kind"]), str(obj["metadata"]["name"])
 
 
 def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object]) -> list[str]:

@@ -20,6 +20,7 @@ from ...store.base import Store, kind_ref_of
 from .. import propagation
 from ..cluster_objects import (
     CLUSTER_LABEL,
+    CONTROL_PLANE,
     MACHINE_DEPLOYMENT,
     MACHINE_SET,
     ClusterObjects,
@@ -179,12 +180,28 @@ def delete_deployment(objects: ClusterObjects, name: str) -> list[str]:
 
 
 def delete_with_cluster(objects: ClusterObjects) -> list[str]:
-    """Delete all MachineDeployments of a deleted cluster, with their KubeadmConfigTemplates."""
-    done = []
+    """Delete all MachineDeployments of a deleted cluster, with their templates.
+
+    A template that something else names stays.
+    """
+    store, namespace, done, templates = objects.store, objects.namespace, [], {CONFIG_TEMPLATE}
     for deployment in deployments(objects):
+        owners = [deployment, *sets(objects, deployment)]
+        templates |= {kind_of(machine_reference(each)) for each in owners if machine_reference(each)}
         done += delete_deployment(objects, str(deployment["metadata"]["name"]))
-    for template in objects.store.list(CONFIG_TEMPLATE, objects.namespace, {CLUSTER_LABEL: objects.name}):
-        name = str(template["metadata"]["name"])
-        if delete_finally(objects.store, CONFIG_TEMPLATE, objects.namespace, name):
-            done.append(f"delete {kinds.KUBEADM_CONFIG_TEMPLATE} {name}")
+    for kind in sorted(templates):
+        for template in store.list(kind, namespace, {CLUSTER_LABEL: objects.name}):
+            name = str(template["metadata"]["name"])
+            if not _is_named(objects, kind[1], name) and delete_finally(store, kind, namespace, name):
+                done.append(f"delete {kind[1]} {name}")
     return done
+
+
+def _is_named(objects: ClusterObjects, kind: str, name: str) -> bool:
+    """Return whether something that is stored names a template."""
+    store, namespace = objects.store, objects.namespace
+    owners = [*store.list(MACHINE_DEPLOYMENT, namespace), *store.list(MACHINE_SET, namespace)]
+    references = [reference for each in owners for reference in (config_reference(each), machine_reference(each))]
+    for each in store.list(CONTROL_PLANE, namespace):
+        references.append(each["spec"]["machineTemplate"]["spec"]["infrastructureRef"])
+    return (kind, name) in {(str(each.get("kind")), str(each.get("name"))) for each in references}
