@@ -57,9 +57,9 @@ class ActionModule(ControlPlaneAction):
             self.note(f"mark machine {each} for remediation")
         snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339())
         plan_and_reconcile.refuse_contradictions(check_snapshot(snapshot))
-        before = {str(each["metadata"]["name"]): _marks(each) for each in objects.machines}
+        before = _marks_of(objects)
         evaluation = stored_health_checks.check_health(objects, snapshot)
-        after = {str(each["metadata"]["name"]): _marks(each) for each in objects.machines}
+        after = _marks_of(objects)
         for each in sorted(before):
             if before[each] != after.get(each):
                 self.note(f"record the health of machine {each}")
@@ -83,7 +83,7 @@ class ActionModule(ControlPlaneAction):
 
         Names that no cluster of the store has are an error.
         """
-        own = {str(each["metadata"]["name"]) for each in objects.machines}
+        own = {str(each["metadata"]["name"]) for each in [*objects.machines, *objects.workers]}
         strange = [name for name in dict.fromkeys(wanted) if name not in own]
         if strange:
             everywhere = {str(each["metadata"]["name"]) for each in store.list(MACHINE, objects.namespace)}
@@ -99,6 +99,10 @@ class ActionModule(ControlPlaneAction):
 
 def _nothing() -> dict[str, t.Any]:
     return {"machines": [], "unhealthy": [], "health_checks": []}
+
+
+def _marks_of(objects: ClusterObjects) -> dict[str, Object]:
+    return {str(each["metadata"]["name"]): _marks(each) for each in [*objects.machines, *objects.workers]}
 
 
 def _marks(machine: Object) -> Object:
@@ -123,7 +127,7 @@ def _lines(evaluation: Evaluation, check_mode: bool) -> list[str]:
         lines.append(said + (f"; {note}" if note else "") + f" (MachineHealthCheck {', '.join(verdict.checks)})")
     for result in evaluation.results:
         if not result.findings:
-            lines.append(f"MachineHealthCheck {result.name} selects no machine of this control plane")
+            lines.append(f"MachineHealthCheck {result.name} selects no machine of this cluster")
         lines += [
             f"machine {name} is not checked: it has the annotation {annotation} (MachineHealthCheck {result.name})"
             for name, annotation in sorted(result.skipped.items())

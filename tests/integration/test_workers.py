@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 import yaml
 from acme_workspace import AcmeWorkspace
-from killed_runs import locks_held, orphans, under_way
+from killed_runs import KilledRuns, locks_held, orphans, under_way
 from lab_kubernetes import VERSION
 
 NAME = "prod"
+# What the steps of workers leave behind them: an entry of the journal, a machine's call, a provider's task.
+OUTWARD = r"Workers > .*after (journal|node|task)"
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 
 
@@ -108,3 +110,27 @@ def test_a_whole_life(workspace: Workers) -> None:
     workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").succeeded()
     assert workspace.cloud()["machines"] == {} and workspace.world()["violations"] == []
     assert [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"] == []
+
+
+@pytest.mark.full
+def test_workers_join_and_go_with_every_run_killed(workspace: Workers, tmp_path: Path) -> None:
+    """Made, rolled out and deleted; every run is killed after the next call of a machine, or task of the provider."""
+    workspace.wanted(2)
+    join = stopped(workspace, tmp_path / "join", "reconcile")
+    first = workspace.whole(2)
+    assert any("node_bootstrap" in each for each in join) and any("Make the machine" in each for each in join)
+    workspace.wanted(2, "large")
+    roll = stopped(workspace, tmp_path / "roll", "reconcile")
+    assert not set(workspace.whole(2)) & set(first)
+    assert any("node_drain" in each for each in roll) and any("Remove the machine" in each for each in roll)
+    stopped(workspace, tmp_path / "delete", "delete", "-e", f"control_plane_delete={NAME}")
+    assert workspace.cloud()["machines"] == {} and workspace.world()["violations"] == []
+    assert [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"] == []
+
+
+def stopped(workspace: Workers, folder: Path, *playbook: str) -> list[str]:
+    """A playbook until it comes through, every run before it killed at its next point; returns the points."""
+    record = KilledRuns(workspace, workspace.command(*playbook), folder, "kill", OUTWARD).until_converged()
+    assert record.missed(OUTWARD) == [], "a point at which no run was stopped"
+    assert record.failures == []
+    return record.points

@@ -15,6 +15,7 @@ from ..calls.machine_connection import MachineCaller
 from ..decision import terms
 from ..decision.conditions.control_plane import settled
 from ..decision.plan.follow import fixed_name, names_ahead
+from ..decision.workers import planned_names
 from ..records.cluster_objects import ClusterObjects, Object
 from ..store.base import Store
 from ..store.journal import Journal
@@ -118,8 +119,10 @@ def is_check_due(decision: Object, steps: t.Sequence[str], checked: bool) -> boo
 def with_fixed_names(plan: plan_and_reconcile.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:
     """Return the decision with the plan's machine name, and names made ahead.
 
-    The plan's name is for a new machine; the other names are of the machines that are made ahead meanwhile.
+    The plan's name is for a new machine, or its names for new workers; the other names are of the machines that are made ahead meanwhile.
     """
+    if decision["action"] == terms.JOIN_WORKERS:
+        return planned_names.with_planned_names(step, decision), []
     target = decision.get("target") or {}
     if not target.get("machine") and fixed_name(step):
         decision = {**decision, "target": {**target, "name": fixed_name(step)}}
@@ -136,4 +139,5 @@ def with_fixed_names(plan: plan_and_reconcile.FollowedPlan, step: Object, decisi
 def versions(objects: ClusterObjects) -> dict[tuple[str, str], str]:
     """Return the resourceVersions of a cluster's objects, by kind and name."""
     everything = [objects.cluster, *([objects.control_plane] if objects.control_plane else []), *objects.machines]
+    everything += objects.workers
     return {(each["kind"], each["metadata"]["name"]): each["metadata"]["resourceVersion"] for each in everything}

@@ -75,10 +75,19 @@ def annotate(objects: ClusterObjects, names: t.Iterable[str]) -> list[str]:
         if not kinds.is_flagged(before, kinds.ANNOTATION_REMEDIATE_MACHINE):
             new.append(name)
             objects.store.modify(MACHINE, objects.namespace, name, mark)
-    if new:
-        read = {name: objects.store.get(MACHINE, objects.namespace, name) for name in new}
-        objects.machines = [read.get(str(each["metadata"]["name"])) or each for each in objects.machines]
+    _read_again(objects, new)
     return new
+
+
+def _read_again(objects: ClusterObjects, names: t.Container[str]) -> None:
+    """Read machines and workers again that were changed."""
+
+    def read(machine: Object) -> Object:
+        name = str(machine["metadata"]["name"])
+        return (objects.store.get(MACHINE, objects.namespace, name) or machine) if name in names else machine
+
+    objects.machines = [read(each) for each in objects.machines]
+    objects.workers = [read(each) for each in objects.workers]
 
 
 def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
@@ -89,7 +98,8 @@ def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
     """
     now = str(snapshot["now"])
     documents = of_cluster(objects.store, objects.namespace, objects.name)
-    observed = with_conditions(snapshot, _without_intentions(decide(snapshot))["conditions"]["machines"])
+    known = _without_intentions(decide(snapshot))["conditions"]
+    observed = with_conditions(snapshot, {**known["machines"], **known.get("workers", {})})
     evaluation = evaluate(documents, observed)
     marked = with_conditions(
         observed,
@@ -115,10 +125,7 @@ def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
                 set_condition(stored, each["type"], each["status"], each["reason"], each["message"], now)
 
         objects.store.modify(HEALTH_CHECK, objects.namespace, result.name, record)
-    objects.machines = [
-        objects.store.get(MACHINE, objects.namespace, str(each["metadata"]["name"])) or each
-        for each in objects.machines
-    ]
+    _read_again(objects, {str(each["metadata"]["name"]) for each in [*objects.machines, *objects.workers]})
     return evaluation
 
 
@@ -140,10 +147,10 @@ def with_conditions(
 ) -> Object:
     """Return a copy of the snapshot with conditions set on its Machines.
 
-    Conditions and removals are by Machine name; the snapshot itself is not changed.
+    Conditions and removals are by Machine name, also of workers; the snapshot itself is not changed.
     """
-    machines = []
-    for entry in snapshot["machines"]:
+
+    def changed(entry: Object) -> Object:
         machine = copy.deepcopy(entry["machine"])
         name = machine["metadata"]["name"]
         for each in conditions.get(name) or ():
@@ -152,8 +159,12 @@ def with_conditions(
             )
         for kind in (removed or {}).get(name) or ():
             remove_condition(machine, kind)
-        machines.append({**entry, "machine": machine})
-    return {**snapshot, "machines": machines}
+        return {**entry, "machine": machine}
+
+    made = {**snapshot, "machines": [changed(entry) for entry in snapshot["machines"]]}
+    if workers := snapshot.get("workers"):
+        made["workers"] = {**workers, "machines": [changed(entry) for entry in workers["machines"]]}
+    return made
 
 
 def _without_intentions(decision: Object) -> Object:
@@ -162,8 +173,9 @@ def _without_intentions(decision: Object) -> Object:
     It is not carried out; the next reconcile decides on remediation itself.
     """
     conditions = dict(decision.get("conditions") or {})
-    conditions["machines"] = {
-        name: [each for each in listed if each["type"] != OWNER_REMEDIATED]
-        for name, listed in (conditions.get("machines") or {}).items()
-    }
+    for kind in {"machines", "workers"} & conditions.keys():
+        conditions[kind] = {
+            name: [each for each in listed if each["type"] != OWNER_REMEDIATED]
+            for name, listed in conditions[kind].items()
+        }
     return {**decision, "conditions": conditions}

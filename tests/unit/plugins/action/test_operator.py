@@ -19,7 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects impo
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.stored_cluster import delete_records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.stored_deletion import delete_records
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
