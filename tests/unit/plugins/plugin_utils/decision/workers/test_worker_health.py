@@ -58,7 +58,7 @@ def test_an_unhealthy_worker_is_marked_and_goes_after_another_has_joined() -> No
     decision = decide(marked(workers, evaluation))
     assert decision["action"] == terms.JOIN_WORKERS and len(decision["target"]["workers"]) == 1
     conditions = {each["type"]: each for each in decision["conditions"]["workers"]["w2"]}
-    assert conditions["HealthCheckSucceeded"]["status"] == "False"
+    assert conditions["Ready"]["status"] == "False"
     decision = decide(marked(workers.strategy(0, 1), evaluation))
     assert decision["action"] == terms.REMOVE_WORKERS
     assert [each["machine"] for each in decision["target"]["workers"]] == ["w2"]
