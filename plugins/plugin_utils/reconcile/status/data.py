@@ -19,7 +19,7 @@ from ...decision.removal.left_behind import left_behind
 from ...decision.rollout import resource_sets
 from ...decision.rollout.uptodate import expiry_of
 from ...decision.snapshot.typed_snapshot import View, read_snapshot
-from ...objects.conditions import HEALTH_MARKS
+from .machines import deployment_statuses, machine_status
 from .verdict import trouble, what_next
 
 Object = dict[str, t.Any]
@@ -75,9 +75,10 @@ def status_data(snapshot: Object, decision: Object, host: str = "", last_failure
         "via": workload.get("via"),
         "message": workload.get("message", ""),
         "etcd": _etcd(workload.get("etcd")),
-        "machines": [_machine(each, conditions.get("machines") or {}, ends) for each in snapshot["machines"]],
+        "machines": [machine_status(each, conditions.get("machines") or {}, ends) for each in snapshot["machines"]],
         "addons": _addons(workload.get("addons") or {}, bool(workload.get("reachable"))),
         "workerNodes": workload.get("workerNodes", []),
+        "machineDeployments": deployment_statuses(view, snapshot, decision),
         "resourceSets": [_resource_set(each) for each in snapshot.get("resourceSets") or []],
         "withoutNetworkPlugin": [each["name"] for each in workload.get("nodes", []) if lacks_plugin(each)],
         "conditions": conditions.get("controlPlane") or [],
@@ -195,31 +196,6 @@ def _certificates(view: View) -> dict[str, dict[str, str]]:
         each.name: told.get(each.name)
         or ({"apiserver.crt": format_time(recorded[each.name])} if each.name in recorded else {})
         for each in view.known
-    }
-
-
-def _machine(
-    entry: Object, conditions: t.Mapping[str, list[Object]], certificates: t.Mapping[str, t.Mapping[str, str]]
-) -> Object:
-    machine = entry["machine"]
-    name = machine["metadata"]["name"]
-    stored = machine.get("status", {}).get("conditions", [])
-    found = conditions.get(name) or stored
-    # A decision does not compute what health checks found; it is as they stored it.
-    known = {each["type"] for each in found}
-    found = [*found, *(each for each in stored if each["type"] in HEALTH_MARKS and each["type"] not in known)]
-    infrastructure = entry.get("infrastructureMachine") or {}
-    addresses = infrastructure.get("status", {}).get("addresses") or []
-    return {
-        "name": name,
-        "version": machine["spec"].get("version", ""),
-        "failureDomain": machine["spec"].get("failureDomain", ""),
-        "address": addresses[0].get("address", "") if addresses else "",
-        "node": machine.get("status", {}).get("nodeRef", {}).get("name", ""),
-        "deleting": bool(machine["metadata"].get("deletionTimestamp")),
-        "bootstrap": machine.get("status", {}).get("bootstrap", {}).get("state", ""),
-        "conditions": found,
-        "certificates": certificates.get(name) or {},
     }
 
 

@@ -35,6 +35,7 @@ HEALTH_COLUMNS = (
     ("ETCD", ETCD_MEMBER_HEALTHY),
     ("UPTODATE", UP_TO_DATE),
 )
+WORKER_COLUMNS = (("NODE", "NodeHealthy"), ("READY", "Ready"), ("UPTODATE", "UpToDate"))
 KINDS = {UNHEALTHY: BAD, BLOCKED: BAD, OUTDATED: WAITING, HEALTHY: GOOD}
 _NEXT = {terms.BLOCKED: "BLOCKED", terms.WAIT: "waits for", terms.POSTPONED: "postponed"}
 _SHOWN_REASONS = 2
@@ -56,6 +57,10 @@ def status_lines(data: Object) -> list[Line]:
     if data["machines"]:
         lines += [Line(""), *_machine_rows(data)]
         lines += [Line(f"    {each}", BAD) for each in folded(data["machines"])]
+    workers = [machine for each in data["machineDeployments"] for machine in each["machines"]]
+    if workers:
+        lines += [Line(""), *_worker_rows(data)]
+        lines += [Line(f"    {each}", BAD) for each in folded(workers)]
     return [Line(one_line(each.text), each.kind) for each in lines]
 
 
@@ -68,6 +73,9 @@ def headline(data: Object) -> str:
     if worst(found) == HEALTHY:
         replicas = data["replicas"]
         reasons = [f"{replicas['ready']} of {replicas['desired']} machines ready and up to date"]
+        if workers := [each["replicas"] for each in data["machineDeployments"]]:
+            ready, desired = (sum(each[key] for each in workers) for key in ("ready", "desired"))
+            reasons.append(f"{ready} of {desired} workers")
     more = f" (and {len(reasons) - _SHOWN_REASONS} more)" if len(reasons) > _SHOWN_REASONS else ""
     text = "; ".join(reasons[:_SHOWN_REASONS]) + more
     return f"{said}: {text}" if text else f"{said}: a person must act"
@@ -116,6 +124,7 @@ def _facts(data: Object) -> list[str]:
         f"  etcd       {_etcd_line(etcd)}",
         f"  add-ons    {_addons_line(data['addons'])}",
     ]
+    lines += [f"  workers    {_deployment_line(each)}" for each in data["machineDeployments"]]
     lines += [f"  resources  {_resource_set_line(each)}" for each in data["resourceSets"]]
     if data["withoutNetworkPlugin"]:
         lines.append(
@@ -133,6 +142,21 @@ def _facts(data: Object) -> list[str]:
     if data.get("kubeconfig"):
         lines.append(f"  kubeconfig {data['kubeconfig']}")
     return lines
+
+
+def _deployment_line(found: Object) -> str:
+    counted = found["replicas"]
+    numbers = ", ".join(
+        f"{counted[key]} {word}"
+        for key, word in (
+            ("desired", "desired"),
+            ("existing", "existing"),
+            ("available", "available"),
+            ("upToDate", "up to date"),
+        )
+    )
+    notes = "".join(f", {note}" for note, on in (("paused", found["paused"]), ("deleting", found["deleting"])) if on)
+    return f"{clip(found['name'], 80)}: {numbers}; {found['version']} wanted{notes}"
 
 
 def _resource_set_line(found: Object) -> str:
@@ -199,25 +223,47 @@ def _machine_rows(data: Object) -> list[Line]:
     rows = [["MACHINE", "VERSION", "DOMAIN", "ADDRESS", "NODE", *(title for title, _type in HEALTH_COLUMNS)]]
     leader = data["etcd"].get("leader")
     for machine in data["machines"]:
-        by_type = {each["type"]: each["status"] for each in machine["conditions"]}
-        cells = [
-            {terms.TRUE: WORKS, terms.FALSE: FAILS}.get(by_type.get(kind, ""), UNKNOWN)
-            for _title, kind in HEALTH_COLUMNS
-        ]
+        cells = _cells(machine, HEALTH_COLUMNS)
         if leader and machine["node"] == leader and cells[3] == WORKS:
             cells[3] = "ok, leader"
-        node = machine["node"] or (machine["bootstrap"] or "not yet").lower()
-        rows.append(
-            [
-                machine["name"] + (" (deleting)" if machine["deleting"] else ""),
-                machine["version"],
-                machine["failureDomain"] or "-",
-                machine["address"] or "-",
-                "same" if node == machine["name"] else node,
-                *cells,
-            ]
-        )
+        rows.append([*_place(machine), *cells])
     return [Line(f"  {text}", _row_kind(row)) for text, row in zip(aligned(rows), rows)]
+
+
+def _worker_rows(data: Object) -> list[Line]:
+    rows = [
+        [
+            "WORKER",
+            "DEPLOYMENT",
+            "VERSION",
+            "DOMAIN",
+            "ADDRESS",
+            "NODE NAME",
+            *(title for title, _type in WORKER_COLUMNS),
+        ]
+    ]
+    for deployment in data["machineDeployments"]:
+        for machine in deployment["machines"]:
+            rows.append([*_place(machine, deployment["name"]), *_cells(machine, WORKER_COLUMNS)])
+    return [Line(f"  {text}", _row_kind(row)) for text, row in zip(aligned(rows), rows)]
+
+
+def _cells(machine: Object, columns: t.Sequence[tuple[str, str]]) -> list[str]:
+    by_type = {each["type"]: each["status"] for each in machine["conditions"]}
+    return [{terms.TRUE: WORKS, terms.FALSE: FAILS}.get(by_type.get(kind, ""), UNKNOWN) for _title, kind in columns]
+
+
+def _place(machine: Object, *beside: str) -> list[str]:
+    """Return a machine's name, what is beside that, its version, place and Node."""
+    node = machine["node"] or (machine["bootstrap"] or "not yet").lower()
+    return [
+        machine["name"] + (" (deleting)" if machine["deleting"] else ""),
+        *beside,
+        machine["version"],
+        machine["failureDomain"] or "-",
+        machine["address"] or "-",
+        "same" if node == machine["name"] else node,
+    ]
 
 
 def _row_kind(row: t.Sequence[str]) -> str:

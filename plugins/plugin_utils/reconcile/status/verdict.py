@@ -72,7 +72,14 @@ def _unhealthy(data: Object) -> list[str]:
         found.append(f"not ready: {shortened(not_ready, SHOWN_NAMES)}")
     elif not joined:
         found.append("no machine has joined yet")
-    return found
+    return found + _workers_not_ready(data)
+
+
+def _workers_not_ready(data: Object) -> list[str]:
+    listed = [each for deployment in data["machineDeployments"] for each in deployment["machines"]]
+    joined = [each for each in listed if not each["deleting"] and (each["node"] or each["bootstrap"] == terms.FAILED)]
+    names = [each["name"] for each in joined if _status_of(each, "Ready") != terms.TRUE]
+    return [f"workers not ready: {shortened(names, SHOWN_NAMES)}"] if names else []
 
 
 def _etcd(etcd: Object) -> list[str]:
@@ -98,6 +105,13 @@ def _outdated(data: Object) -> list[str]:
     old = [each["name"] for each in data["machines"] if _status_of(each, UP_TO_DATE) == terms.FALSE]
     if old:
         found.append(f"not up to date: {shortened(old, SHOWN_NAMES)}")
+    for each in data["machineDeployments"]:
+        counted = each["replicas"]
+        if counted["existing"] != counted["desired"]:
+            found.append(f"{each['name']}: {counted['existing']} of {counted['desired']} workers exist")
+        old = [worker["name"] for worker in each["machines"] if _status_of(worker, "UpToDate") == terms.FALSE]
+        if old:
+            found.append(f"workers not up to date: {shortened(old, SHOWN_NAMES)}")
     return found
 
 

@@ -10,6 +10,7 @@ import typing as t
 import pytest
 from builders import Builder, cluster, healthy, member_id
 from rules import external
+from worker_snapshots import deployment
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.data import status_data
@@ -43,6 +44,21 @@ def test_a_healthy_control_plane() -> None:
     assert following == "  next       nothing to do: 3 of 3 replicas, all up to date"
     assert data["trouble"] == {"unhealthy": [], "blocked": [], "outdated": []}
     assert "BLOCKED" not in table and "NO" not in table.replace("NODE", "").replace("NOT WORKING", "")
+
+
+def test_workers_have_a_line_for_each_deployment_and_a_table() -> None:
+    """A worker that isn't ready is trouble, one that is missing is something to do."""
+    workers = deployment(healthy(3), 2).worker("w1").worker("w2", ready="False")
+    data, table = shown(workers.builder)
+    [found] = data["machineDeployments"]
+    assert found["replicas"] == {"desired": 2, "existing": 2, "ready": 1, "available": 1, "upToDate": 2}
+    assert table.splitlines()[0].startswith("CLUSTER default/prod   UNHEALTHY: workers not ready: w2")
+    assert "  workers    workers: 2 desired, 2 existing, 1 available, 2 up to date; " in table
+    assert any(line.split()[:2] == ["w1", "workers"] for line in table.splitlines())
+    data, table = shown(deployment(healthy(3), 2).worker("w1").builder)
+    assert data["trouble"]["outdated"] == ["workers: 1 of 2 workers exist"]
+    _data, table = shown(deployment(healthy(3), 1).worker("w1").builder)
+    assert table.splitlines()[0].endswith("HEALTHY: 3 of 3 machines ready and up to date; 1 of 1 workers")
 
 
 def test_an_alarm_is_shouted() -> None:
