@@ -23,6 +23,8 @@ description:
     (C(NAME_machines), with every character that a group name can't have replaced by C(_)), in C(control_plane_machines), and in the groups that
     describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME). A machine that has the very name of its host in
     your own inventory is in these groups where that inventory is given before this one.
+  - Makes one inventory host of every worker of a MachineDeployment, in the groups C(control_plane_workers), C(NAME_workers), C(NAME_DEPLOYMENT), and those
+    that describe it.
   - Sets C(control_plane_inventory_store) and C(control_plane_inventory_manifests) for all hosts, from which the playbook C(adopt)
     knows where the objects and the manifest of a cluster go that is not here yet.
   - It only reads. The desired state is the manifest; an inventory is never its source. One cluster that can't be read keeps no other from becoming a host.
@@ -213,7 +215,6 @@ store:
 import contextlib
 import glob
 import os
-import re
 import sys
 import typing as t
 
@@ -379,20 +380,19 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             objects = ClusterObjects.read(store, namespace, name)
             if objects is None:
                 return
-            machines = list(inventory_groups.machine_hosts(objects, self.inventory.hosts, self._taken))
+            machines = list(inventory_groups.machine_hosts(objects, host, self.inventory.hosts, self._taken))
         except (StoreError, LookupError, TypeError, AttributeError) as error:
             # Whatever is wrong with the objects of one cluster.
             screen.Screen().warning(f"machines of {namespace}/{name} are left out of the inventory: {error}")
             return
-        # Never the cluster's own name: --limit prod would take the group, and so no cluster at all.
-        group = self.inventory.add_group(re.sub(r"[^A-Za-z0-9_]", "_", host) + "_machines")
+        self.inventory.add_group(inventory_groups.group_name(host, "machines"))
         for each in machines:
             if each.refused:
                 self.display.warning(f"machine {namespace}/{each.name} is left out of the inventory: {each.refused}")
                 continue
-            self.inventory.add_host(each.name, group=inventory_groups.MACHINES_GROUP)
+            self.inventory.add_host(each.name, group=self.inventory.add_group(each.everywhere))
             with inventory_groups.apart(self.inventory, each.name, self._foreign, self.display.warning):
-                for one in (group, *each.groups):
+                for one in each.groups:
                     self.inventory.add_host(each.name, group=self.inventory.add_group(one))
             for key, value in each.variables.items():
                 self.inventory.set_variable(each.name, key, value)

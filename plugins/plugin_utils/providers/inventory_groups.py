@@ -29,9 +29,9 @@ HEALTH_CONDITIONS = (*COMPONENT_CONDITIONS, *ETCD_CONDITIONS, HEALTH_CHECK_SUCCE
 Labels = t.Optional[dict[str, str]]
 # Those of machines, besides failure_domain_NAME.
 GROUPS = ("etcd_leader", "outdated", "provisioning", "unhealthy")
-MACHINES_GROUP = "control_plane_machines"
+MACHINES_GROUP, WORKERS_GROUP = "control_plane_machines", "control_plane_workers"
 # Nobody else's text names these.
-_SHARED = frozenset(("all", "ungrouped", CLUSTERS_GROUP, MACHINES_GROUP, *GROUPS))
+_SHARED = frozenset(("all", "ungrouped", CLUSTERS_GROUP, MACHINES_GROUP, WORKERS_GROUP, *GROUPS))
 
 
 def chosen_clusters(
@@ -210,40 +210,53 @@ def machine_groups(objects: ClusterObjects, machine: Object) -> list[str]:
     if leader and leader == machine.get("status", {}).get("nodeRef", {}).get("name"):
         groups.append("etcd_leader")
     if machine["spec"].get("failureDomain"):
-        groups.append("failure_domain_" + re.sub(r"[^A-Za-z0-9_]", "_", machine["spec"]["failureDomain"]))
+        groups.append(group_name("failure_domain", machine["spec"]["failureDomain"]))
     return groups
 
 
 class MachineHost(t.NamedTuple):
     """Inventory host of a machine, with the reason where it is refused.
 
-    ``refused`` is "" where the machine can be a host.
+    ``everywhere`` is the group of all clusters' machines of its kind; ``refused`` is "" where the machine can be a host.
     """
 
     name: str
     variables: dict[str, t.Any]
+    everywhere: str
     groups: list[str]
     refused: str
 
 
+def group_name(*parts: str) -> str:
+    """Return a group's name, without what such a name can't have."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", "_".join(parts))
+
+
 def machine_hosts(
-    objects: ClusterObjects, hosts: t.Mapping[str, t.Any], taken: t.Mapping[str, str]
+    objects: ClusterObjects, host: str, hosts: t.Mapping[str, t.Any], taken: t.Mapping[str, str]
 ) -> t.Iterator[MachineHost]:
-    """Yield the inventory host of each machine of a cluster.
+    """Yield the inventory host of each machine and worker of a cluster.
 
     Args:
         objects: the cluster's.
+        host: the cluster's own host, after which its groups are named.
         hosts: Ansible's hosts, by name; all our clusters are among them.
         taken: what had which name before anything of ours was in the inventory.
     """
-    for machine in objects.all_machines:
+    for machine in (*objects.all_machines, *objects.workers):
         name = str(machine["metadata"]["name"])
         variables = machine_variables(objects, machine)
         if "ansible_host" not in variables and name not in hosts:
             # How it is reached is known in the user's own inventory alone; a host of that name made here would hide that it is missing.
             continue
         refused = _machine_refused(name, variables, hosts[name].vars if name in hosts else {}, taken)
-        yield MachineHost(name, variables, machine_groups(objects, machine), refused)
+        # Never the cluster's own name: --limit prod would take the group, and so no cluster at all.
+        everywhere, own = MACHINES_GROUP, [group_name(host, "machines")]
+        deployment = (machine["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME)
+        if any(each is machine for each in objects.workers):
+            everywhere, own = WORKERS_GROUP, [group_name(host, "workers")]
+            own += [group_name(host, str(deployment))] if deployment else []
+        yield MachineHost(name, variables, everywhere, [*own, *machine_groups(objects, machine)], refused)
 
 
 def _machine_refused(

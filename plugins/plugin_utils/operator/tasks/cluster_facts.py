@@ -135,11 +135,12 @@ class Facts:
 
     def _machine(self, node: str, machine_id: str) -> str:
         """Return a Node's Machine by its machine-id, else by its name."""
-        for each in self._objects.machines:
+        known = [*self._objects.machines, *self._objects.workers]
+        for each in known:
             status = each.get("status") or {}
             if machine_id and status.get("machineID") == machine_id:
                 return str(each["metadata"]["name"])
-        for each in self._objects.machines:
+        for each in known:
             if ((each.get("status") or {}).get("nodeRef") or {}).get("name") == node:
                 return str(each["metadata"]["name"])
         return ""

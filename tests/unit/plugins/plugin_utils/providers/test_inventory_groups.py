@@ -8,7 +8,10 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers.inventory_groups import machine_variables
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers.inventory_groups import (
+    machine_hosts,
+    machine_variables,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
@@ -54,3 +57,24 @@ def test_a_machine_with_the_name_of_its_host_overwrites_nothing(tmp_path: Path) 
     """The user's own inventory says how it is reached."""
     found = variables(tmp_path, {"inventoryHost": "m1"})
     assert [name for name in found if name.startswith("ansible_")] == []
+
+
+def test_workers_are_in_groups_of_their_cluster_and_deployment(tmp_path: Path) -> None:
+    """Never in the control plane machines' groups."""
+    labels = {"cluster.x-k8s.io/deployment-name": "gpu.pool"}
+    worker = {"metadata": {"name": "w1", "labels": labels}, "spec": {"version": "v1.20.2"}, "status": {"nodeRef": {}}}
+    objects = ClusterObjects(
+        store=FileStore(str(tmp_path / "store")),
+        namespace="default",
+        name="prod",
+        cluster={},
+        control_plane=None,
+        infrastructure_cluster=None,
+        machine_template=None,
+        workers=[worker],
+        infrastructure_machines={"w1": {"status": {"connection": {"host": "10.0.0.7"}}}},
+    )
+    [found] = machine_hosts(objects, "prod", {}, {})
+    assert (found.name, found.refused, found.variables["ansible_host"]) == ("w1", "", "10.0.0.7")
+    assert found.everywhere == "control_plane_workers"
+    assert found.groups == ["prod_workers", "prod_gpu_pool", "provisioning"]
