@@ -109,6 +109,9 @@ def _has_secret_field(description: Any) -> bool:
     )
 
 
+_OWNERS = (kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE_DEPLOYMENT, kinds.MACHINE_SET)
+
+
 def runner_role(namespace: str, found: Sequence[definitions.Kind], foreign: Sequence[ForeignKind] = ()) -> Object:
     """Return the Role that a run needs in a namespace.
 
@@ -125,7 +128,7 @@ def runner_role(namespace: str, found: Sequence[definitions.Kind], foreign: Sequ
     # What a machine template gives to them is written by server-side apply.
     applied = [kind for kind in found if kind.name.endswith("Machine") or kind.name == kinds.KUBEADM_CONFIG]
     # Owner references that block their owner's deletion need this where OwnerReferencesPermissionEnforcement is on.
-    owners = [kind for kind in found if kind.name == kinds.KUBEADM_CONTROL_PLANE]
+    owners = [kind for kind in found if kind.name in _OWNERS]
     rules = [
         *_rules(found, RUN),
         *_rules(with_status, ("update",), "status"),

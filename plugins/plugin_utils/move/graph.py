@@ -20,6 +20,8 @@ from ..records.cluster_objects import (
     CONTROL_PLANE,
     KUBEADM_CONFIG,
     MACHINE,
+    MACHINE_DEPLOYMENT,
+    MACHINE_SET,
     SECRET,
     Object,
     kind_of,
@@ -27,6 +29,7 @@ from ..records.cluster_objects import (
 )
 from ..records.plans import kept_plans
 from ..records.resource_sets import stored_resource_sets
+from ..records.workers import stored_workers
 from ..store.base import KindRef, Store, kind_ref_of
 
 Key = tuple[KindRef, str]
@@ -127,6 +130,10 @@ class Graph:
             found.append((group, f"{kind[: -len('Cluster')]}Machine"))
         for control_plane in self._of(CONTROL_PLANE):
             found.append(machine_kind_of_template(_template_of(control_plane)))
+        for deployment in self._store.list(MACHINE_DEPLOYMENT, self.namespace, {CLUSTER_LABEL: self.cluster}):
+            reference = stored_workers.machine_reference(deployment)
+            if str(reference.get("kind", "")).endswith("Template"):
+                found += [kind_of(reference), machine_kind_of_template(reference)]
         for machine in self._store.list(MACHINE, self.namespace, {CLUSTER_LABEL: self.cluster}):
             found.append(kind_of(machine["spec"]["infrastructureRef"]))
         return found
@@ -139,6 +146,9 @@ class Graph:
         for control_plane in self._of(CONTROL_PLANE):
             template = _template_of(control_plane)
             self._name(kind_of(template), str(template["name"]), own=False)
+        for owner in (*self._of(MACHINE_DEPLOYMENT), *self._of(MACHINE_SET)):
+            for template in _templates_of(owner):
+                self._name(kind_of(template), str(template["name"]), own=False)
         for machine in self._of(MACHINE):
             spec = machine["spec"]
             reference = (spec.get("bootstrap") or {}).get("configRef")
@@ -188,7 +198,17 @@ def used_by_others(store: Store, namespace: str, cluster: str, key: Key) -> bool
         owner = (other["metadata"].get("labels") or {}).get(CLUSTER_LABEL)
         if owner != cluster and reference and (kind_of(reference), str(reference["name"])) == (kind_ref, name):
             return True
+    for owner in (*store.list(MACHINE_DEPLOYMENT, namespace), *store.list(MACHINE_SET, namespace)):
+        named = [(kind_of(each), str(each["name"])) for each in _templates_of(owner)]
+        if (owner["metadata"].get("labels") or {}).get(CLUSTER_LABEL) != cluster and key in named:
+            return True
     return False
+
+
+def _templates_of(owner: Object) -> list[Object]:
+    """Return the references to templates of a MachineDeployment or MachineSet."""
+    found = (stored_workers.config_reference(owner), stored_workers.machine_reference(owner))
+    return [each for each in found if each.get("kind") and each.get("name")]
 
 
 def _template_of(control_plane: Object) -> Object:

@@ -78,6 +78,31 @@ def test_a_kept_plan_moves_with_its_cluster(files: Options, other: Options) -> N
     assert kept_plans.of_cluster(opened(files), *AT) == []
 
 
+def test_workers_move_with_their_cluster(files: Options, other: Options) -> None:
+    """A MachineDeployment, its set, and the templates that it names; one that another cluster's names, too, stays as well."""
+    store, labels = opened(files), {"cluster.x-k8s.io/cluster-name": AT[1]}
+    config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "pool"}
+    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "NspawnMachineTemplate", "name": "pool"}
+    template = {"spec": {"bootstrap": {"configRef": config}, "infrastructureRef": reference}}
+    core, spec = "cluster.x-k8s.io/v1beta2", {"clusterName": AT[1], "template": template}
+    wanted = [
+        (core, "MachineDeployment", "pool", spec, labels),
+        (core, "MachineSet", "pool-1", spec, labels),
+        (core, "MachineDeployment", "elsewhere", {**spec, "clusterName": "elsewhere"}, {}),
+        ("bootstrap.cluster.x-k8s.io/v1beta2", "KubeadmConfigTemplate", "pool", {"template": {}}, {}),
+        ("infrastructure.cluster.x-k8s.io/v1beta1", "NspawnMachineTemplate", "pool", {"template": {}}, {}),
+    ]
+    for version, kind, name, content, own in wanted:
+        metadata = {"name": name, "namespace": AT[0], "labels": dict(own)}
+        store.create({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": content})
+    assert not move(files, other).get("failed")
+    moved = {(kind, name) for (_group, kind), name in everything(opened(other))}
+    assert moved >= {(kind, name) for _version, kind, name, _content, own in wanted if name != "elsewhere"}
+    assert store.get(("cluster.x-k8s.io", "MachineDeployment"), AT[0], "pool") is None
+    for kind in ((config["apiGroup"], config["kind"]), (reference["apiGroup"], reference["kind"])):
+        assert store.get(kind, AT[0], "pool") is not None
+
+
 def test_owners_come_before_what_they_own(made: Options) -> None:
     """And the Cluster, which says that it is paused, before all others."""
     graph = cluster_graph.Graph(opened(made), *AT)
