@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Replicas or rollout time of a control plane, set by the user.
+"""Replicas or rollout time of a control plane or workers, set by a user.
 
 It is set in the manifest where that states it, else in the store.
 """
@@ -19,11 +19,14 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.documents.edit import Edit
 from ..plugin_utils.documents.read import Document
 from ..plugin_utils.objects import defaults
+from ..plugin_utils.objects.manifest.cluster_manifest import ClusterManifest
 from ..plugin_utils.objects.validate import update
+from ..plugin_utils.objects.workers import rules
 from ..plugin_utils.records import control_plane_fields, stored_cluster
-from ..plugin_utils.records.cluster_objects import CLUSTER, CONTROL_PLANE, Object
+from ..plugin_utils.records.cluster_objects import CLUSTER, CONTROL_PLANE, MACHINE_DEPLOYMENT, Object
 from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC, read_manifest
 from ..plugin_utils.store import lasting, opening
+from ..plugin_utils.store.base import Store, kind_ref_of
 from ..plugin_utils.store.overlay import OverlayStore
 
 NOW = "now"
@@ -37,6 +40,7 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "replicas": {"type": "int"},
         "rollout_after": {"type": "str"},
+        "deployment": {"type": "str", "default": ""},
         **MANIFESTS_SPEC,
     }
 
@@ -47,13 +51,13 @@ class ActionModule(ControlPlaneAction):
         """
         field, value = _wanted(arguments)
         if arguments["manifests"]:
-            names = (arguments["manifests"], arguments["namespace"], arguments["cluster"])
-            document = control_plane_fields.control_plane_document(*names)
+            document = _document(arguments)
             if document is not None:
                 control_plane_fields.refuse_template(document, field)
             manifest = read_manifest(arguments)
-            if document is not None and field not in manifest.left_out:
-                current = _get(manifest.control_plane["spec"], field)
+            spec, left_out = _stated(manifest, arguments["deployment"])
+            if document is not None and spec is not None and field not in left_out:
+                current = _get(spec, field)
                 return self._in_manifest(arguments, document, field, current, value)
         return self._in_store(arguments, field, value)
 
@@ -101,33 +105,36 @@ class ActionModule(ControlPlaneAction):
         lasting.require(arguments["store"])
         namespace, name = arguments["namespace"], arguments["cluster"]
         cluster = store.get(CLUSTER, namespace, name) or {}
-        reference = (cluster.get("spec") or {}).get("controlPlaneRef") or {}
-        control_plane = store.get(CONTROL_PLANE, namespace, reference["name"]) if reference else None
-        if control_plane is None:
+        owner = _owner(store, cluster, namespace, arguments["deployment"])
+        if owner is None:
+            what = f"MachineDeployment {arguments['deployment']}" if arguments["deployment"] else "control plane"
             raise ControlPlaneFailure(
-                f"neither a manifest of {namespace}/{name} states {field}, nor has the store {opening.describe(arguments['store'])} a control plane "
-                f"in which to keep it. Nothing was written. Write {field} in the manifest, or run reconcile first, which makes the control plane."
+                f"neither a manifest of {namespace}/{name} states {field}, nor has the store {opening.describe(arguments['store'])} a {what} "
+                f"in which to keep it. Nothing was written. Write {field} in the manifest, or run reconcile first, which makes the {what}."
             )
-        if cluster["metadata"].get("deletionTimestamp") or control_plane["metadata"].get("deletionTimestamp"):
+        if cluster["metadata"].get("deletionTimestamp") or owner["metadata"].get("deletionTimestamp"):
             raise ControlPlaneFailure(
                 f"{namespace}/{name} is being deleted, so {field} means nothing any more; nothing was written. "
                 "Run kubeadm.control_plane.delete to the end; for a new cluster of this name, reconcile then."
             )
         if field == defaults.REPLICAS:
-            report = Report(f"{control_plane['kind']} {namespace}/{control_plane['metadata']['name']}")
-            update.validate_scale(control_plane, value, report)
+            report = Report(f"{owner['kind']} {namespace}/{owner['metadata']['name']}")
+            if arguments["deployment"]:
+                rules.validate_replicas(value, report)
+            else:
+                update.validate_scale(owner, value, report)
             if report.violations:
                 raise ManifestError(report.violations)
-        current = _get(control_plane["spec"], field)
+        current = _get(owner["spec"], field)
         result = {"where": "store", "field": field, "before": current, "after": value, "written": False}
-        place = f"KubeadmControlPlane {namespace}/{control_plane['metadata']['name']}: {field}"
+        place = f"{owner['kind']} {namespace}/{owner['metadata']['name']}: {field}"
         if current == value:
             return {**result, "changed": False, "msg": self._say(arguments, f"{place} is {value} already. {_NEXT}")}
-        own_name = control_plane["metadata"]["name"]
+        kind, own_name = kind_ref_of(owner), str(owner["metadata"]["name"])
         if field == defaults.REPLICAS:
-            store.scale(CONTROL_PLANE, namespace, own_name, value)
+            store.scale(kind, namespace, own_name, value)
         else:
-            store.modify(CONTROL_PLANE, namespace, own_name, lambda stored: _set(stored["spec"], field, value))
+            store.modify(kind, namespace, own_name, lambda stored: _set(stored["spec"], field, value))
         verb = "would change" if self.check_mode else "was changed"
         said = self._say(
             arguments, f"{place} {verb} in the store, since no manifest states it, from {current} to {value}. {_NEXT}"
@@ -138,6 +145,39 @@ class ActionModule(ControlPlaneAction):
     def _say(self, arguments: dict[str, t.Any], text: str) -> str:
         self.progress(arguments["cluster"], text)
         return text
+
+
+def _document(arguments: dict[str, t.Any]) -> t.Optional[Document]:
+    names = (arguments["manifests"], arguments["namespace"], arguments["cluster"])
+    if arguments["deployment"]:
+        return control_plane_fields.deployment_document(*names, arguments["deployment"])
+    return control_plane_fields.control_plane_document(*names)
+
+
+def _stated(manifest: ClusterManifest, deployment: str) -> tuple[t.Optional[Object], t.Collection[str]]:
+    """Return the spec that a manifest has, and the fields that it leaves out.
+
+    Raises:
+        ControlPlaneFailure: the manifest has MachineDeployments, and none of that name.
+    """
+    if not deployment:
+        return manifest.control_plane["spec"], manifest.left_out
+    listed = {str(each["metadata"]["name"]): each for each in manifest.machine_deployments}
+    if listed and deployment not in listed:
+        raise ControlPlaneFailure(
+            f"the manifest has no MachineDeployment {deployment} that is managed here; nothing was written. It has: {', '.join(sorted(listed))}."
+        )
+    found = listed.get(deployment)
+    return (found["spec"] if found else None), manifest.workers_left_out.get(deployment, ())
+
+
+def _owner(store: Store, cluster: Object, namespace: str, deployment: str) -> t.Optional[Object]:
+    if deployment:
+        found = store.get(MACHINE_DEPLOYMENT, namespace, deployment)
+        own = found is not None and found["spec"].get("clusterName") == (cluster.get("metadata") or {}).get("name")
+        return found if own else None
+    reference = (cluster.get("spec") or {}).get("controlPlaneRef") or {}
+    return store.get(CONTROL_PLANE, namespace, reference["name"]) if reference else None
 
 
 def _wanted(arguments: dict[str, t.Any]) -> tuple[str, t.Any]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: control_plane_spec
-short_description: Set a control plane's replicas or the time of its rollout
+short_description: Set the replicas or the time of the rollout of a control plane or of workers
 version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Sets one field of the spec of a KubeadmControlPlane where that field is kept, and touches no machine. What follows from it, C(plan) shows and C(reconcile)
+  - Sets one field of the spec of a KubeadmControlPlane, or of a MachineDeployment, where that field is kept, and touches no machine. What follows from it, C(plan) shows and C(reconcile)
     carries out.
   - Where the cluster's manifest states the field, the manifest is edited. Only the characters of the value change; comments, order, quotes, line
     breaks and the file's other documents stay as they are.
@@ -27,7 +27,7 @@ description:
 options:
   replicas:
     description:
-      - The number of control plane machines wanted; odd unless etcd is external.
+      - The number of machines wanted; that of control plane machines is odd unless etcd is external.
       - Exactly one of O(replicas) and O(rollout_after) is needed.
     type: int
   rollout_after:
@@ -35,6 +35,12 @@ options:
       - Machines made before this time are replaced, once it has come. V(now), or a time in RFC 3339 such as V(2026-01-31T10:00:00Z).
       - The field is C(spec.rollout.after), and in manifests before v1beta2 C(spec.rolloutAfter) or C(spec.upgradeAfter).
     type: str
+  deployment:
+    description:
+      - The name of a MachineDeployment of the cluster, whose field is set. Without it the control plane's is.
+    type: str
+    default: ""
+    version_added: 0.10.0
   manifests:
     description: The files in which the cluster's documents are. Without them the stored object is written.
     type: list

@@ -36,6 +36,7 @@ SETTINGS = frozenset(
         "control_plane_cluster",
         "control_plane_consent",
         "control_plane_delete",
+        "control_plane_deployment",
         "control_plane_fail_when",
         "control_plane_ignore_worker_nodes",
         "control_plane_install_namespaces",

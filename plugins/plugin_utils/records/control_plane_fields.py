@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fields of a control plane, read and changed where they are stated.
+"""Fields of a control plane or MachineDeployment, read and changed where they are stated.
 
 A field is kept in the manifest that states it, else in the store.
 """
@@ -59,6 +59,18 @@ def control_plane_document(paths: t.Sequence[str], namespace: str, cluster: str)
     if found is None:
         return None
     return index.get(kinds.KUBEADM_CONTROL_PLANE, namespace, control_plane_reference(found).get("name"))
+
+
+def deployment_document(paths: t.Sequence[str], namespace: str, cluster: str, name: str) -> t.Optional[Document]:
+    """Return the document of a cluster's MachineDeployment, None without one.
+
+    Raises ManifestError for bad YAML.
+    """
+    documents, problems = read_files(list(dict.fromkeys(paths)))
+    if problems:
+        raise ManifestError(problems)
+    found = Index(documents).get(kinds.MACHINE_DEPLOYMENT, namespace, name)
+    return found if found is not None and _value(found.data, ("spec", "clusterName")) == cluster else None
 
 
 def refuse_template(document: Document, field: str) -> None:

@@ -45,9 +45,7 @@ def validate_deployment(deployment: Mapping[str, Any], newest: Optional[str], re
     if not (names.is_dns_subdomain(name) and names.is_label_value(name)):
         rule = "a MachineDeployment's name becomes a label value of its machines: an RFC 1123 name of at most 63 characters"
         report.add("metadata.name", name, rule, "Use lower case letters, digits and '-'.")
-    replicas = spec.get("replicas")
-    if isinstance(replicas, int) and replicas < 0:
-        report.add("spec.replicas", replicas, "a number of workers is not negative", "Use 0 or more.")
+    validate_replicas(spec.get("replicas"), report)
     _numbers(spec, report)
     _template(spec, report)
     _version(spec, newest, report)
@@ -158,3 +156,9 @@ def validate_config_template(template: Mapping[str, Any], versions: list[str], r
         kubeadm_rules.validate(filled_in, path, version, report)
         if version is not None:
             render.join_documents(filled_in.get("joinConfiguration") or {}, str(version), report=report)
+
+
+def validate_replicas(replicas: Any, report: Report) -> None:
+    """Report a number of workers that can't be."""
+    if isinstance(replicas, int) and replicas < 0:
+        report.add("spec.replicas", replicas, "a number of workers is not negative", "Use 0 or more.")

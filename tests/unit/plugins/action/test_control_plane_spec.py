@@ -20,6 +20,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records impo
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
+    MACHINE_DEPLOYMENT,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
@@ -269,3 +270,55 @@ def test_a_byte_order_mark_and_windows_line_breaks_stay(user: User) -> None:
     user.file.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert user.run(replicas=5)["written"]
     assert user.file.read_bytes() == b"\xef\xbb\xbf" + text.replace("  replicas: 3\r\n", "  replicas: 5\r\n").encode()
+
+
+WORKERS = """
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata:
+  name: pool
+spec:
+  clusterName: my-cluster
+  replicas: 2  # as many as there are racks
+  template:
+    spec:
+      clusterName: my-cluster
+      version: v1.20.2
+      bootstrap:
+        configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfigTemplate, name: pool}
+      infrastructureRef:
+        apiGroup: infrastructure.cluster.x-k8s.io
+        kind: NspawnMachineTemplate
+        name: my-nspawnmachinetemplate
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata:
+  name: pool
+spec:
+  template:
+    spec: {}
+"""
+
+
+def test_a_deployment_is_scaled_where_that_is_stated(user: User) -> None:
+    """In the manifest, and in the store where that leaves it out; the control plane's number stays."""
+    user.file.write_text(user.file.read_text(encoding="utf-8") + WORKERS, encoding="utf-8")
+    user.apply()
+    result = user.run(replicas=4, deployment="pool")
+    assert result["where"] == "manifest" and result["changed"] and (result["before"], result["after"]) == (2, 4)
+    assert "  replicas: 4  # as many as there are racks" in user.file.read_text(encoding="utf-8")
+    refused = user.run(replicas=-1, deployment="pool")
+    assert refused["failed"] and "not negative" in refused["msg"]
+    other = user.run(replicas=4, deployment="other")
+    assert other["failed"] and "It has: pool" in other["msg"]
+    user.write("  replicas: 4  # as many as there are racks\n", "")
+    user.apply()
+    result = user.run(replicas=6, deployment="pool")
+    stored = user.store.get(MACHINE_DEPLOYMENT, "default", "pool")
+    assert result["where"] == "store" and stored is not None and stored["spec"]["replicas"] == 6
+    assert user.apply() == [] and user.spec()["replicas"] == 3
+    result = user.run(rollout_after=TIME, deployment="pool")
+    stored = user.store.get(MACHINE_DEPLOYMENT, "default", "pool")
+    assert result["changed"] and stored is not None and stored["spec"]["rollout"]["after"] == TIME
