@@ -46,6 +46,7 @@ class ActionModule(ApplyingAction):
         "batch": {"type": "list", "elements": "str", "default": []},
         "failed_hosts": {"type": "list", "elements": "str", "default": []},
         "cluster_state": {"type": "str", "choices": ["present", "absent"]},
+        "deployment": {"type": "str", "default": ""},
         **MANIFEST_SPEC,
         "started": {"type": "dict", "default": {}},
         "error": {"type": "str", "default": ""},

@@ -61,6 +61,11 @@ options:
     description: In check mode, show the steps of deleting the cluster.
     type: bool
     default: false
+  deployment:
+    description: With O(delete), the MachineDeployment whose deletion is meant instead of the cluster's.
+    type: str
+    default: ""
+    version_added: 0.10.0
   remediate:
     description: In check mode, names of machines that are taken as if they were marked for remediation.
     type: list

@@ -72,6 +72,11 @@ options:
     type: str
     choices: [present, absent]
     version_added: 0.10.0
+  deployment:
+    description: With O(cluster_state=absent), the MachineDeployment that is deleted instead of the cluster.
+    type: str
+    default: ""
+    version_added: 0.10.0
   manifests:
     description: See O(kubeadm.control_plane.cluster#module:manifests).
     type: list

@@ -112,6 +112,26 @@ def test_a_whole_life(workspace: Workers) -> None:
     assert [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"] == []
 
 
+def test_one_is_replaced_and_a_deployment_is_deleted(workspace: Workers) -> None:
+    """By name: another one joins before it goes. What a person would lose is asked for by name, too; the control plane stays."""
+    workspace.wanted(2)
+    workspace.playbook("reconcile").succeeded()
+    first = workspace.whole(2)
+    said = workspace.playbook("remediate", "-e", f"control_plane_machines={first[0]}").succeeded()
+    assert first[0] in said.text
+    second = workspace.whole(2)
+    assert first[1] in second and first[0] not in second
+    deletion = ("delete", "-e", f"control_plane_deployment={NAME}-workers")
+    refused = workspace.playbook(*deletion)
+    assert refused.returncode == 2 and "loses every machine of it" in " ".join(refused.text.split())
+    workspace.playbook(*deletion, "-e", f"control_plane_delete={NAME}", "--check").succeeded()
+    assert workspace.whole(2) == second
+    workspace.playbook(*deletion, "-e", f"control_plane_delete={NAME}").succeeded()
+    assert workspace.machines() == {} and workspace.objects("MachineDeployment") == []
+    assert workspace.objects("MachineSet") == [] and len(workspace.cloud()["machines"]) == 1
+    assert workspace.world()["violations"] == [] and locks_held(workspace.store) == []
+
+
 @pytest.mark.full
 def test_workers_join_and_go_with_every_run_killed(workspace: Workers, tmp_path: Path) -> None:
     """Made, rolled out and deleted; every run is killed after the next call of a machine, or task of the provider."""

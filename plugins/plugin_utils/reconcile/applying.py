@@ -82,14 +82,16 @@ class ApplyingAction(ForeseeingAction):
                 "msg": f"there is no Cluster {arguments['cluster']} in the store",
             }
         objects = self.open_objects(arguments, store)
-        if arguments["infrastructure_deleted"] or stored_deletion.is_last_record(objects):
+        deployment = str(arguments.get("deployment") or "")
+        if not deployment and (arguments["infrastructure_deleted"] or stored_deletion.is_last_record(objects)):
             deleted = stored_deletion.delete_marked(objects)
             for change in deleted:
                 self.note(change)
             self._close_last_step(arguments)
             return {"changed": bool(deleted), "changes": deleted, "exists": False}
-        self._refuse_to_delete_itself(objects)
-        changes = stored_deletion.mark_deleting(objects, arguments["ignore_worker_nodes"])
+        if not deployment:
+            self._refuse_to_delete_itself(objects)
+        changes = stored_deletion.mark_deleting(objects, arguments["ignore_worker_nodes"], deployment)
         for change in changes:
             self.note(change)
         return {"changed": bool(changes), "changes": changes, "exists": True}

@@ -29,11 +29,15 @@ from .resource_sets import stored_resource_sets
 from .workers import stored_workers
 
 
-def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[str]:
+def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool, deployment: str = "") -> list[str]:
     """Set deletionTimestamp on the Cluster and its KubeadmControlPlane, as Cluster API does.
+
+    On the MachineDeployment `deployment` instead, where one is given.
 
     Source: docs/reference/cluster_api.md, "Deletion".
     """
+    if deployment:
+        return stored_workers.mark_deleting(objects, deployment)
     changes = []
     for reference, current in ((CLUSTER, objects.cluster), (CONTROL_PLANE, objects.control_plane)):
         if current is None:

@@ -14,6 +14,7 @@ import functools
 import typing as t
 
 from ....module_utils.common.values import controller_of
+from ...calls.failure import ControlPlaneFailure
 from ...objects import kinds
 from ...objects.manifest.cluster_manifest import ClusterManifest
 from ...store.base import Store, kind_ref_of
@@ -163,6 +164,23 @@ def _parts(objects: ClusterObjects, machine: Object) -> list[Object]:
     name = str(machine["metadata"]["name"])
     beside = (objects.infrastructure_machines.get(name), objects.kubeadm_configs.get(name))
     return [machine, *(each for each in beside if each is not None)]
+
+
+def mark_deleting(objects: ClusterObjects, name: str) -> list[str]:
+    """Set deletionTimestamp on a MachineDeployment; return the changes.
+
+    Raises:
+        ControlPlaneFailure: the cluster has none of that name.
+    """
+    listed = {str(each["metadata"]["name"]): each for each in deployments(objects)}
+    if name not in listed:
+        raise ControlPlaneFailure(
+            f"{objects.title} has no MachineDeployment {name}; nothing was done. It has: {', '.join(sorted(listed)) or 'none'}."
+        )
+    if listed[name]["metadata"].get("deletionTimestamp"):
+        return []
+    objects.store.delete(MACHINE_DEPLOYMENT, objects.namespace, name)
+    return [f"mark {kinds.MACHINE_DEPLOYMENT} {name} for deletion"]
 
 
 def delete_deployment(objects: ClusterObjects, name: str) -> list[str]:
