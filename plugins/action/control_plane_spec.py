@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Replicas or rollout time of a control plane or workers, set by a user.
+"""Replicas or rollout time of machines, set by the user.
 
 It is set in the manifest where that states it, else in the store.
 """
@@ -155,7 +155,7 @@ def _document(arguments: dict[str, t.Any]) -> t.Optional[Document]:
 
 
 def _stated(manifest: ClusterManifest, deployment: str) -> tuple[t.Optional[Object], t.Collection[str]]:
-    """Return the spec that a manifest has, and the fields that it leaves out.
+    """Return the manifest's spec, and the fields that it leaves out.
 
     Raises:
         ControlPlaneFailure: the manifest has MachineDeployments, and none of that name.

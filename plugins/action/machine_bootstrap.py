@@ -173,7 +173,7 @@ class ActionModule(ControlPlaneAction):
     def _end_of_worker(self, objects: ClusterObjects, answer: Answer) -> dict[str, t.Any]:
         """Record how a worker's bootstrap ended.
 
-        One that failed does not end the run: other workers go on, and the decision after them says what failed.
+        One that failed does not end the run: other workers are served, and the decision after them says what failed.
         """
         state, message = self._record_end(objects, answer)
         if state != "Succeeded":

@@ -14,8 +14,8 @@ version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Sets one field of the spec of a KubeadmControlPlane, or of a MachineDeployment, where that field is kept, and touches no machine. What follows from it, C(plan) shows and C(reconcile)
-    carries out.
+  - Sets one field of the spec of a KubeadmControlPlane, or of a MachineDeployment, where that field is kept, and touches no machine. What follows from it,
+    C(plan) shows and C(reconcile) carries out.
   - Where the cluster's manifest states the field, the manifest is edited. Only the characters of the value change; comments, order, quotes, line
     breaks and the file's other documents stay as they are.
   - Where that file lies in a work tree of a version control system (git, Mercurial, Subversion, Bazaar, Jujutsu) nothing is written. The change is printed as

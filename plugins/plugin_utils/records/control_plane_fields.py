@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fields of a control plane or MachineDeployment, read and changed where they are stated.
+"""Fields of a control plane or MachineDeployment, where they are stated.
 
 A field is kept in the manifest that states it, else in the store.
 """

@@ -14,6 +14,7 @@ import typing as t
 
 from ...calls.machine_connection import Answer
 from ...decision.conditions.node_registration import registered_taints, same_taint
+from ...objects import kinds
 from ...observe.observation import Caller
 from ...records.cluster_objects import ClusterObjects, Object
 from . import node_labels, node_taints
@@ -106,8 +107,10 @@ def differing(objects: ClusterObjects, snapshot: Object) -> dict[str, FromMachin
 
 def _with_node(objects: ClusterObjects, snapshot: Object) -> t.Iterator[tuple[Object, FromMachine]]:
     """Yield each observed Node whose Machine stays, with that one's share."""
-    nodes = {str(each["name"]): each for each in (snapshot.get("workload") or {}).get("nodes") or ()}
-    for machine in objects.machines if not (objects.paused or objects.going) else ():
+    workload = snapshot.get("workload") or {}
+    nodes = {str(each["name"]): each for key in ("nodes", "workers") for each in workload.get(key) or ()}
+    machines = () if objects.paused or objects.going else (*objects.machines, *objects.workers)
+    for machine in machines:
         node = nodes.get(str(((machine.get("status") or {}).get("nodeRef") or {}).get("name") or ""))
         if node is not None and not machine["metadata"].get("deletionTimestamp"):
             yield node, _from_machine(objects, machine)
@@ -135,12 +138,17 @@ def _from_machine(objects: ClusterObjects, machine: Object) -> FromMachine:
     spec = (
         (config or {}).get("spec") or ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
     )
+    labels = machine["metadata"].get("labels") or {}
+    if kinds.LABEL_CONTROL_PLANE not in labels:
+        registration = (spec.get("joinConfiguration") or {}).get("nodeRegistration") or {}
+        return FromMachine(
+            node_labels.managed(labels), machine["spec"].get("taints") or [], registration.get("taints") or []
+        )
     try:
         registered = registered_taints(spec, str(machine["spec"].get("version") or ""))
     except ValueError:
         registered = []
-    labels = node_labels.managed(machine["metadata"].get("labels") or {})
-    return FromMachine(labels, machine["spec"].get("taints") or [], registered)
+    return FromMachine(node_labels.managed(labels), machine["spec"].get("taints") or [], registered)
 
 
 def _path(node: str) -> str:

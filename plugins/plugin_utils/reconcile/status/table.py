@@ -254,7 +254,7 @@ def _cells(machine: Object, columns: t.Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _place(machine: Object, *beside: str) -> list[str]:
-    """Return a machine's name, what is beside that, its version, place and Node."""
+    """Return a machine's cells up to its Node, `beside` after its name."""
     node = machine["node"] or (machine["bootstrap"] or "not yet").lower()
     return [
         machine["name"] + (" (deleting)" if machine["deleting"] else ""),

@@ -46,7 +46,7 @@ def ensure_set(objects: ClusterObjects, deployment: Object, name: str) -> Object
 
 
 def propagate_to_set(objects: ClusterObjects, deployment: Object, stored: Object) -> Object:
-    """Change a MachineSet in place as its deployment has it, and return it.
+    """Return a MachineSet, changed in place as its deployment has it.
 
     What machines have to be made again for stays as it is.
     """
@@ -65,7 +65,7 @@ def _labels(cluster: str, deployment: Object, digest: str) -> Object:
 
 
 def _brought(owned: Object, deployment: Object) -> Object:
-    """Set the fields that are changed in place; the set keeps what tells its machines apart."""
+    """Return a MachineSet with the fields of its deployment set in place."""
     spec, wanted = owned["spec"], deployment["spec"]
     template, former = copy.deepcopy(wanted["template"]), spec["template"]["spec"]
     template["spec"] = {

@@ -54,3 +54,24 @@ def test_a_taint_that_would_evict_is_told(tmp_path: Path, effect: str, there: bo
     found = node_sync.evictions(*seen(tmp_path, [wanted], [wanted] if there else [], {}))
     assert bool(found) is told
     assert not told or ("example.com/burn-in:NoExecute on Node node-m2 (risk: every pod" in found[0])
+
+
+def test_a_workers_node_follows_its_machine(tmp_path: Path) -> None:
+    """Its own registration's taints are kubeadm's, and not the control plane's."""
+    objects, snapshot = seen(tmp_path, [], [], {})
+    labels = {"node.cluster.x-k8s.io/pool": "general"}
+    wanted = taint("example.com/gpu", "NoSchedule")
+    objects.machines = []
+    objects.workers = [
+        {
+            "metadata": {"name": "w1", "labels": labels},
+            "spec": {"taints": [wanted]},
+            "status": {"nodeRef": {"name": "w1"}},
+        }
+    ]
+    node: Object = {"name": "w1", "labels": {}, "taints": [], "annotations": {}}
+    snapshot["workload"]["workers"] = [node]
+    assert list(node_sync.differing(objects, snapshot)) == ["/api/v1/nodes/w1"]
+    record = {RECORD: "example.com/gpu:NoSchedule", "cluster.x-k8s.io/labels-from-machine": next(iter(labels))}
+    node.update(labels=labels, taints=[wanted], annotations=record)
+    assert node_sync.differing(objects, snapshot) == {}
