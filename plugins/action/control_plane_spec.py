@@ -165,7 +165,7 @@ def _stated(manifest: ClusterManifest, deployment: str) -> tuple[t.Optional[Obje
     listed = {str(each["metadata"]["name"]): each for each in manifest.machine_deployments}
     if listed and deployment not in listed:
         raise ControlPlaneFailure(
-            f"the manifest has no MachineDeployment {deployment} that is managed here; nothing was written. It has: {', '.join(sorted(listed))}."
+            f"the manifest has no MachineDeployment {deployment} that is managed here; nothing was written. Give one that it has: {', '.join(sorted(listed))}."
         )
     found = listed.get(deployment)
     return (found["spec"] if found else None), manifest.workers_left_out.get(deployment, ())

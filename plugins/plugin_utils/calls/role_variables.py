@@ -170,6 +170,7 @@ INTERNAL = frozenset(
         "control_plane_worker",
         "control_plane_worker_removal",
         "control_plane_workers",
+        "control_plane_workers_named",
         "machine_inventory_each",
         "machine_inventory_known",
         "machine_inventory_machine",

@@ -40,7 +40,7 @@ from .workers import stored_workers
 _METADATA = ("labels", "annotations")
 # What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
 _SPEC, _PAUSED = "spec", "paused"
-_NOTED = (kinds.CLUSTER_RESOURCE_SET, kinds.CONFIG_MAP)
+_NOTED = (kinds.CLUSTER_RESOURCE_SET, kinds.CONFIG_MAP, kinds.MACHINE_DEPLOYMENT)
 _STORED = "the store (the manifest leaves replicas out)"
 _SCALE = "Set it with the playbook scale, or in the manifest."
 
@@ -193,6 +193,9 @@ def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManif
 
 def _update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
     found = update.template_warnings(_stored(store, manifest.machine_template), manifest.machine_template)
+    for template in manifest.worker_templates:
+        found += update.template_warnings(_stored(store, template), template, kinds.MACHINE_DEPLOYMENT)
+    found += stored_workers.left_behind(store, manifest, FROM_MANIFEST)
     return found + update.component_warnings(_stored(store, manifest.control_plane), manifest.control_plane)
 
 
@@ -253,7 +256,7 @@ def _with_record(desired: Object) -> Object:
     What a user alone makes elsewhere has the note in any case: without it, a Secret of Cluster API's type would be taken for a controller's.
     """
     noted = desired.get("type") in (kinds.SECRET_TYPE, kinds.RESOURCE_SET_SECRET_TYPE) or desired["kind"] in _NOTED
-    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE, MACHINE_DEPLOYMENT) and not noted:
+    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE) and not noted:
         return desired
     given = {key: sorted(desired["metadata"].get(key) or {}) for key in _METADATA}
     if kind_ref_of(desired) == CLUSTER and desired["spec"].get(_PAUSED):

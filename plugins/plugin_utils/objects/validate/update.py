@@ -336,14 +336,14 @@ def _dns(stored: Object, desired: Object, report: Report, refusal: DnsRefusal) -
         report.add(path, new, f"CoreDNS cannot be changed from {old!r}: {why}", fix)
 
 
-def template_warnings(stored: Object | None, desired: Object) -> list[str]:
-    """Return warnings for a machine template that changed under its name.
+def template_warnings(stored: Object | None, desired: Object, owner: str = kinds.KUBEADM_CONTROL_PLANE) -> list[str]:
+    """Return warnings for a template that changed under its name.
 
-    Machines that exist keep what they have.
+    `owner` is the kind of what names it. Machines that exist keep what they have.
     """
     if stored is None or stored.get("spec") == desired.get("spec"):
         return []
     return [
         f"{kinds.label_of(desired)} was changed under its name: new machines get the new content, those that exist are not replaced. "
-        "To replace them, give the template a new name and refer to it in the KubeadmControlPlane."
+        f"To replace them, give the template a new name and refer to it in the {owner}."
     ]

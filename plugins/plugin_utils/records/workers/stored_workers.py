@@ -15,6 +15,7 @@ import typing as t
 
 from ....module_utils.common.values import controller_of
 from ...calls.failure import ControlPlaneFailure
+from ...documents.names import typed_name
 from ...objects import kinds
 from ...objects.manifest.cluster_manifest import ClusterManifest
 from ...store.base import Store, kind_ref_of
@@ -129,6 +130,29 @@ def with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManife
     return dataclasses.replace(manifest, machine_deployments=tuple(found))
 
 
+def left_behind(store: Store, manifest: ClusterManifest, record: str) -> list[str]:
+    """Return warnings for MachineDeployments that have left the manifest.
+
+    Their workers stay: no typing error costs workers.
+
+    Args:
+        record: the annotation that tells what came from a manifest.
+    """
+    metadata = manifest.cluster["metadata"]
+    namespace, cluster = str(metadata.get("namespace", "default")), str(metadata["name"])
+    named = {str(each["metadata"]["name"]) for each in manifest.machine_deployments}
+    found = []
+    for each in store.list(MACHINE_DEPLOYMENT, namespace, {CLUSTER_LABEL: cluster}):
+        name, annotations = str(each["metadata"]["name"]), each["metadata"].get("annotations") or {}
+        if record in annotations and name not in named and not each["metadata"].get("deletionTimestamp"):
+            words = f"-e control_plane_delete={typed_name(cluster)} -e control_plane_deployment={typed_name(name)}"
+            found.append(
+                f"{kinds.MACHINE_DEPLOYMENT} {namespace}/{name} is no longer in the manifest: it and its workers stay as they are. "
+                f"To delete them: kubeadm.control_plane.delete {words}. To keep them, put it back."
+            )
+    return found
+
+
 def propagate(objects: ClusterObjects) -> list[str]:
     """Propagate deployments' templates to their sets and machines in place.
 
@@ -175,7 +199,7 @@ def mark_deleting(objects: ClusterObjects, name: str) -> list[str]:
     listed = {str(each["metadata"]["name"]): each for each in deployments(objects)}
     if name not in listed:
         raise ControlPlaneFailure(
-            f"{objects.title} has no MachineDeployment {name}; nothing was done. It has: {', '.join(sorted(listed)) or 'none'}."
+            f"{objects.title} has no MachineDeployment {name}; nothing was done. Give one that it has: {', '.join(sorted(listed)) or 'none'}."
         )
     if listed[name]["metadata"].get("deletionTimestamp"):
         return []

@@ -312,7 +312,7 @@ def test_a_deployment_is_scaled_where_that_is_stated(user: User) -> None:
     refused = user.run(replicas=-1, deployment="pool")
     assert refused["failed"] and "not negative" in refused["msg"]
     other = user.run(replicas=4, deployment="other")
-    assert other["failed"] and "It has: pool" in other["msg"]
+    assert other["failed"] and "one that it has: pool" in other["msg"]
     user.write("  replicas: 4  # as many as there are racks\n", "")
     user.apply()
     result = user.run(replicas=6, deployment="pool")

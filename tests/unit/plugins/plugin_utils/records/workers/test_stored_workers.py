@@ -131,6 +131,25 @@ def test_the_store_follows_the_manifest(tmp_path: Path) -> None:
     assert change.startswith(f"change MachineDeployment default/{NAME}: spec.replicas")
 
 
+def test_a_deployment_that_leaves_the_manifest_stays(kept: Kept) -> None:
+    """No typing error costs workers; one that was applied with kubectl was never in it."""
+    made(kept, "pool-w1")
+    assert kept.apply() == []
+    [warning] = kept.warnings
+    assert "default/pool is no longer in the manifest" in warning and "control_plane_deployment=pool" in warning
+    assert deployment_of(kept) and len(objects_of(kept).workers) == 1
+    kept.store.modify(MACHINE_DEPLOYMENT, "default", NAME, lambda stored: stored["metadata"].update(annotations={}))
+    assert kept.apply() == [] and kept.warnings == []
+
+
+def test_a_template_that_changes_under_its_name_is_told(kept: Kept) -> None:
+    """Workers that exist keep what they have."""
+    changed = documents()
+    changed[1]["spec"]["template"]["spec"]["files"] = []
+    kept.apply([*kept.documents, *changed])
+    assert any("refer to it in the MachineDeployment" in each for each in kept.warnings)
+
+
 def test_a_worker_has_its_objects_in_the_order_of_a_control_plane_machine(kept: Kept) -> None:
     """Its set is made with the first; every object has the labels, the name and the owner that the contract wants."""
     objects = made(kept, "pool-w1")
