@@ -32,6 +32,7 @@ from . import stored_health_checks
 from .cluster_objects import CLUSTER, CLUSTER_LABEL, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
 from .propagation import changed_paths, propagate
 from .secret_values import checked_secrets
+from .workers import stored_workers
 
 # How messages name where a fault is, in place of a file.
 WHERE = "the store"
@@ -100,7 +101,7 @@ def _settled(
 def _settle(
     store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]], warn: Warn
 ) -> t.Optional[list[str]]:
-    stored = _objects(store, namespace, name)
+    stored = _objects(store, namespace, name, providers)
     if not stored:
         return None
     if stored[0]["metadata"].get("deletionTimestamp"):
@@ -119,6 +120,8 @@ def _settle(
         manifest.machine_template,
         manifest.control_plane,
         *manifest.health_checks,
+        *manifest.worker_templates,
+        *manifest.machine_deployments,
         manifest.cluster,
     )
     for desired in wanted:
@@ -135,7 +138,7 @@ def _settle(
     for warning in (*manifest.warnings, *of_secrets.warnings):
         warn(warning)
     objects = ClusterObjects.read(store, namespace, name)
-    return changes + (propagate(objects, before) if objects is not None else [])
+    return changes + (propagate(objects, before) + stored_workers.propagate(objects) if objects is not None else [])
 
 
 def _refuse_without_control_plane(stored: t.Sequence[Object]) -> None:
@@ -178,7 +181,9 @@ def _tell(store: Store, namespace: str, name: str, message: str) -> None:
             store.record(each, terminal_failure.INVALID_CONFIGURATION, message, warning=True)
 
 
-def _objects(store: Store, namespace: str, name: str) -> list[Object]:
+def _objects(
+    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]] = None
+) -> list[Object]:
     """Return a cluster's stored objects that a manifest would hold, Cluster first.
 
     Secrets are read where they are needed.
@@ -200,7 +205,12 @@ def _objects(store: Store, namespace: str, name: str) -> list[Object]:
             obj = store.get(kind_of(reference), namespace, str(reference["name"]))
             found += [obj] if obj is not None else []
     checks = store.list(stored_health_checks.HEALTH_CHECK, namespace)
-    return found + [each for each in checks if (each.get("spec") or {}).get("clusterName") == name]
+    found += [each for each in checks if (each.get("spec") or {}).get("clusterName") == name]
+    known = {(kind_ref_of(each), str(each["metadata"]["name"])) for each in found}
+    workers = stored_workers.applied(
+        store, namespace, name, kinds.DEFAULT_PROVIDERS if providers is None else providers
+    )
+    return found + [each for each in workers if (kind_ref_of(each), str(each["metadata"]["name"])) not in known]
 
 
 def _as_written(stored: Object) -> Object:
@@ -228,8 +238,10 @@ def _bring(stored: Object, desired: Object, cluster: str) -> None:
     if without_zero_values(stored).get("spec") != desired["spec"]:
         stored["spec"] = copy.deepcopy(desired["spec"])
     kind_ref, metadata = kind_ref_of(desired), stored["metadata"]
-    # A template may be another cluster's, too.
-    if kind_ref != CLUSTER and not str(kind_ref[1]).endswith("Template"):
+    # A template may be another cluster's, too; kubeadm's is workers' alone.
+    if kind_ref != CLUSTER and (
+        not str(kind_ref[1]).endswith("Template") or kind_ref[1] == kinds.KUBEADM_CONFIG_TEMPLATE
+    ):
         metadata["labels"] = {**(metadata.get("labels") or {}), CLUSTER_LABEL: cluster}
     finalizer = FINALIZERS.get(kind_ref)
     if finalizer and not metadata.get("deletionTimestamp") and finalizer not in (metadata.get("finalizers") or ()):

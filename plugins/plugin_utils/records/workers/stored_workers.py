@@ -130,6 +130,27 @@ def with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManife
     return dataclasses.replace(manifest, machine_deployments=tuple(found))
 
 
+def applied(store: Store, namespace: str, cluster: str, providers: t.Container[str]) -> list[Object]:
+    """Return a cluster's MachineDeployments as a user applied them, with their templates.
+
+    Each template once. Those that are left alone are left out, and so are those that are being deleted.
+    """
+    found: dict[tuple[tuple[str, str], str], Object] = {}
+    for each in store.list(MACHINE_DEPLOYMENT, namespace):
+        references = [config_reference(each), machine_reference(each)]
+        managed = references[0].get("kind") == kinds.KUBEADM_CONFIG_TEMPLATE and references[1].get("kind") in providers
+        own = (each.get("spec") or {}).get("clusterName") == cluster
+        if not own or not managed or each["metadata"].get("deletionTimestamp"):
+            continue
+        found[MACHINE_DEPLOYMENT, str(each["metadata"]["name"])] = each
+        for reference in references:
+            if reference.get("name") and reference.get("apiGroup"):
+                template = store.get(kind_of(reference), namespace, str(reference["name"]))
+                if template is not None:
+                    found[kind_of(reference), str(reference["name"])] = template
+    return list(found.values())
+
+
 def left_behind(store: Store, manifest: ClusterManifest, record: str) -> list[str]:
     """Return warnings for MachineDeployments that have left the manifest.
 

@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records impo
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
+    MACHINE_DEPLOYMENT,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Conflict
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
@@ -145,3 +146,37 @@ def test_what_a_manifest_would_be_warned_of_is_told_once(store: EditedStore) -> 
         f"KubeadmControlPlane default/{NAME}: spec.kubeadmConfigSpec.files[0].content",
         f"KubeadmControlPlane default/{NAME}: spec.kubeadmConfigSpec.files[1].contentFrom: Secret own, key k",
     ]
+
+
+def test_a_machine_deployment_that_was_applied_is_completed(store: EditedStore) -> None:
+    """With what it names; one of another provider is left alone, and one that breaks a rule is refused."""
+    config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "pool"}
+    reference = control_plane(store)["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
+    template: Object = {"clusterName": "prod", "version": "1.20.2", "infrastructureRef": reference}
+    template["bootstrap"] = {"configRef": config}
+    spec: Object = {"clusterName": "prod", "template": {"spec": template}}
+    made = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment"}
+    store.create({**made, "metadata": {"name": "pool", "namespace": "default"}, "spec": spec})
+    talos = {**template, "bootstrap": {"configRef": {**config, "kind": "TalosConfigTemplate"}}}
+    other = {"clusterName": "prod", "template": {"spec": talos}}
+    store.create({**made, "metadata": {"name": "other", "namespace": "default"}, "spec": other})
+    store.create(
+        {
+            "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2",
+            "kind": "KubeadmConfigTemplate",
+            "metadata": {"name": "pool", "namespace": "default"},
+            "spec": {"template": {"spec": {}}},
+        }
+    )
+    changes = settle(store) or []
+    assert any(line.startswith("complete MachineDeployment default/pool: ") for line in changes), changes
+    found = store.get(MACHINE_DEPLOYMENT, "default", "pool")
+    assert found is not None and found["spec"]["replicas"] == 1
+    assert found["spec"]["template"]["spec"]["version"] == "v1.20.2"
+    assert found["metadata"]["labels"]["cluster.x-k8s.io/cluster-name"] == "prod" and found["metadata"]["finalizers"]
+    left = store.get(MACHINE_DEPLOYMENT, "default", "other")
+    assert left is not None and "replicas" not in left["spec"]
+    assert settle(store) == []
+    store.modify(MACHINE_DEPLOYMENT, "default", "pool", lambda each: each["spec"].update(replicas=-1))
+    with pytest.raises(ManifestError, match="not negative"):
+        settle(store)
