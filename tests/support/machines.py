@@ -20,6 +20,7 @@ import yaml
 from workspace import Workspace
 
 ETCD = "/etc/kubernetes/pki/etcd"
+CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 BOOTSTRAP_RECORD = "/var/lib/kubeadm-control-plane/bootstrap.json"
 CURL = f"curl -sS --cacert {ETCD}/ca.crt --cert {ETCD}/healthcheck-client.crt --key {ETCD}/healthcheck-client.key"
 
@@ -36,6 +37,14 @@ class Machines:
     def names(self) -> list[str]:
         """The names of the cluster's Machines, sorted."""
         return sorted(each["metadata"]["name"] for each in self._stored())
+
+    def control_plane(self) -> list[str]:
+        """The names of the control plane's Machines, sorted."""
+        return sorted(each["metadata"]["name"] for each in self._stored() if CONTROL_PLANE in each["metadata"]["labels"])
+
+    def workers(self) -> list[str]:
+        """The names of the workers' Machines, sorted."""
+        return sorted(set(self.names()) - set(self.control_plane()))
 
     def _stored(self) -> list[dict[str, t.Any]]:
         label = "cluster.x-k8s.io/cluster-name"
@@ -138,7 +147,7 @@ class Machines:
         done = [
             str(each["metadata"]["name"])
             for each in self._stored()
-            if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"
+            if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded" and CONTROL_PLANE in each["metadata"]["labels"]
         ]
         return sorted(set(done) - self.lost)[0]
 

@@ -192,6 +192,12 @@ class Index:
         reference = control_plane_reference(cluster)
         return self.get(kinds.KUBEADM_CONTROL_PLANE, cluster.namespace, reference.get("name"))
 
+    def template_kind(self, cluster: Document) -> str:
+        """Return the kind of the control plane's machine template as written, or ""."""
+        control_plane = self._control_plane(cluster)
+        kind = template_reference(control_plane).get("kind") if control_plane is not None else None
+        return kind if isinstance(kind, str) else ""
+
     def health_checks(self, cluster: Document) -> list[Document]:
         """Return the MachineHealthChecks that name the Cluster."""
         return list(self._listed.get(("check", cluster.namespace, cluster.name), ()))

@@ -51,6 +51,7 @@ def read(cluster: Document, index: Index, take: Take, used: Collection[Document]
         machine_deployment.default_deployment(deployment)
         rules.validate_deployment(deployment, newest, report)
         _named(document, index, report)
+        _provider(document, index.template_kind(cluster), report)
         deployments.append(deployment)
         reports.append(report)
         version = ((deployment["spec"].get("template") or {}).get("spec") or {}).get("version")
@@ -68,6 +69,18 @@ def read(cluster: Document, index: Index, take: Take, used: Collection[Document]
         reports.append(report)
     warnings = tuple(text for report in reports for text in report.warnings)
     return Workers(tuple(deployments), tuple(templates), left_out, warnings)
+
+
+def _provider(deployment: Document, kind: str, report: Report) -> None:
+    """Refuse workers on another provider than the control plane's, whose template has `kind`.
+
+    Machines are observed, reached and given addresses by one provider for each cluster.
+    """
+    written = worker_template_reference(deployment).get("kind")
+    if kind and written != kind:
+        rule = f"the control plane's machine template is of the kind {kind}: a cluster's workers are made by the provider of its control plane"
+        fix = f"Name a template of the kind {kind}, or take this MachineDeployment out of the files: its machines are then joined by other means."
+        report.add(f"{_MACHINE}.kind", written, rule, fix)
 
 
 def _named(deployment: Document, index: Index, report: Report) -> None:

@@ -23,6 +23,7 @@ Read = Callable[..., ClusterManifest]
 Refused = Callable[..., list[Violation]]
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 BOOTSTRAP = "bootstrap.cluster.x-k8s.io"
+REFERENCE = {"apiGroup": INFRASTRUCTURE, "kind": "AcmeMachineTemplate", "name": "a"}
 DEPLOYMENT_LABEL, CLUSTER_LABEL = "cluster.x-k8s.io/deployment-name", "cluster.x-k8s.io/cluster-name"
 
 
@@ -165,12 +166,18 @@ def test_deployments_of_others_are_left_alone(read: Read, documents: Documents, 
     ]
 
 
-def test_a_providers_deployment_is_managed_with_it(read: Read, documents: Documents) -> None:
+def test_a_providers_deployment_is_managed_with_it(read: Read, refused: Refused, documents: Documents) -> None:
+    """The provider is the control plane's; another one is refused, not left alone."""
     providers = {"NspawnMachineTemplate": "a.b.c", "NspawnCluster": "a.b.c", "AcmeMachineTemplate": "a.b.acme"}
-    found = read(
-        [*documents, deployment(kind="AcmeMachineTemplate"), PARTS[0], machine_template("AcmeMachineTemplate")],
-        providers=providers,
+    workers = [deployment(kind="AcmeMachineTemplate"), PARTS[0], machine_template("AcmeMachineTemplate")]
+    [fault] = refused([*documents, *workers], providers=providers)
+    assert (fault.object, fault.path) == (
+        "MachineDeployment default/workers",
+        "spec.template.spec.infrastructureRef.kind",
     )
+    own = changed(documents[1], "spec.machineTemplate.spec.infrastructureRef", REFERENCE)
+    control_plane = {**machine_template("AcmeMachineTemplate"), "metadata": {"name": "a", "namespace": "default"}}
+    found = read([documents[0], own, *documents[2:], control_plane, *workers], providers=providers)
     assert len(found.machine_deployments) == 1
 
 
