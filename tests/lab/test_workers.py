@@ -1,59 +1,40 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Workers on real machines with real kubeadm: made beside their control plane, scaled, and deleted before it."""
+"""Workers on real machines with real kubeadm, a whole life: made with their control plane, scaled, healed, rolled out, and deleted before it.
+
+Pods on them answer through a Service all along.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
 import typing as t
+import urllib.request
+from pathlib import Path
 
 import pytest
 import yaml
 from etcd_cluster import until
-from lab_kubernetes import VERSION
+from inflicted import grow_old
+from killed_runs import KilledRuns, locks_held, orphans, under_way
+from lab_kubernetes import BUDGETS, NEXT, VERSION, image_named, upgrades
 from machines import Machines
+from traces import left_of
 from workspace import Workspace, cluster_documents
 
 pytestmark = pytest.mark.full
 NAME = "lab-work"
 WORKERS = f"{NAME}-workers"
-
-
-class Lab:
-    """A cluster with workers."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
-        self.machines = Machines(workspace, NAME)
-
-    def wants(self, workers: int, version: str = VERSION, deployment: t.Optional[dict[str, t.Any]] = None) -> None:
-        """Write the manifest."""
-        documents = [
-            *cluster_documents(NAME, replicas=1, version=version),
-            *worker_documents(workers, version, **(deployment or {})),
-        ]
-        self.workspace.write(NAME, yaml.safe_dump_all(documents, sort_keys=False))
-
-    def reconcile(self) -> None:
-        """Make it so; a second run has nothing to do."""
-        self.workspace.playbook("reconcile").succeeded()
-        assert self.workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
-
-    def whole(self, workers: int, control_plane: int = 1) -> list[str]:
-        """Machines, Nodes and etcd's members agree, all are Ready; returns the workers' names."""
-        names, led = self.machines.workers(), self.machines.control_plane()
-        assert (len(names), len(led)) == (workers, control_plane)
-        until("all Nodes are Ready", lambda: self.machines.ready_nodes() == sorted([*names, *led]))
-        nodes = json.loads(self.machines.kubectl("get", "nodes", "-o", "json"))["items"]
-        roles = {each["metadata"]["name"]: "node-role.kubernetes.io/master" in each["metadata"]["labels"] for each in nodes}
-        assert roles == {**dict.fromkeys(names, False), **dict.fromkeys(led, True)}
-        assert [each["name"] for each in self.machines.etcd_members()] == led
-        return names
+DEPLOYMENT = "cluster.x-k8s.io/deployment-name"
+PORT = 30080
+# What the steps of workers leave behind them: an entry of the journal, a machine's call, a provider's task.
+OUTWARD = r"joinWorkers > .*after (journal|node|task)"
 
 
 def worker_documents(replicas: int, version: str = VERSION, **spec: t.Any) -> list[dict[str, t.Any]]:
-    """A MachineDeployment on local machines with its templates."""
+    """A MachineDeployment on local machines with its templates, and a health check of its machines."""
     config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": WORKERS}
     machine = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "NspawnMachineTemplate", "name": WORKERS}
     template = {
@@ -67,6 +48,7 @@ def worker_documents(replicas: int, version: str = VERSION, **spec: t.Any) -> li
     }
     labels = {"name": "node-labels", "value": "shop=yes"}
     join = {"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [labels]}}}
+    silent = [{"type": "Ready", "status": status, "timeoutSeconds": 5} for status in ("Unknown", "False")]
     return [
         {
             "apiVersion": "cluster.x-k8s.io/v1beta2",
@@ -86,12 +68,146 @@ def worker_documents(replicas: int, version: str = VERSION, **spec: t.Any) -> li
             "metadata": {"name": WORKERS, "namespace": "default"},
             "spec": {"template": {"spec": {}}},
         },
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "MachineHealthCheck",
+            "metadata": {"name": WORKERS, "namespace": "default"},
+            "spec": {
+                "clusterName": NAME,
+                "selector": {"matchLabels": {DEPLOYMENT: WORKERS}},
+                "checks": {"nodeStartupTimeoutSeconds": 600, "unhealthyNodeConditions": silent},
+            },
+        },
     ]
+
+
+def web() -> list[dict[str, t.Any]]:
+    """Two Pods that answer (an etcd's HTTP) on two workers, at a port of every Node; one of them has to stay."""
+    labels = {"app": "web"}
+    serve = ["etcd", f"--listen-client-urls=http://0.0.0.0:{PORT}", f"--advertise-client-urls=http://127.0.0.1:{PORT}"]
+    container = {
+        "name": "web",
+        "image": image_named("etcd"),
+        "command": serve,
+        "readinessProbe": {"httpGet": {"path": "/version", "port": PORT}, "periodSeconds": 1},
+    }
+    spread = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [spread]}
+    pod = {"containers": [container], "affinity": {"podAntiAffinity": apart}, "terminationGracePeriodSeconds": 2}
+    return [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {
+                "replicas": 2,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": pod},
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web"},
+            "spec": {"type": "NodePort", "selector": labels, "ports": [{"port": PORT, "nodePort": PORT}]},
+        },
+        {
+            "apiVersion": BUDGETS,
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "web"},
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
+        },
+    ]
+
+
+class Visitor(threading.Thread):
+    """Asks the Service again and again, at any Node that has it."""
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(daemon=True)
+        self._lab = lab
+        self._over = threading.Event()
+        self.answered = 0
+        self.missed = 0
+
+    def run(self) -> None:
+        """Look until told to stop."""
+        while not self._over.is_set():
+            if any(self.answers(address) for _time in range(5) for address in self._lab.addresses()):
+                self.answered += 1
+            else:
+                self.missed += 1
+
+    @staticmethod
+    def answers(address: str) -> bool:
+        """Whether the Service answers at this Node."""
+        try:
+            with urllib.request.urlopen(f"http://{address}:{PORT}/version", timeout=1) as found:
+                return found.status == 200
+        except OSError:
+            return False
+
+    def stop(self) -> None:
+        """Be done with the look under way."""
+        self._over.set()
+        self.join(60)
+
+
+class Lab:
+    """A cluster with workers."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.machines = Machines(workspace, NAME)
+
+    def wants(self, workers: int, version: str = VERSION) -> None:
+        """Write the manifest: a control plane of one, and workers."""
+        grace = {"extraArgs": [{"name": "node-monitor-grace-period", "value": "20s"}]}
+        own = cluster_documents(
+            NAME, replicas=1, version=version, kubeadm={"clusterConfiguration": {"controllerManager": grace}}
+        )
+        text = yaml.safe_dump_all([*own, *worker_documents(workers, version)], sort_keys=False)
+        self.workspace.write(NAME, text)
+
+    def scale(self, replicas: int) -> None:
+        """Have the manifest edited by the playbook for it."""
+        words = ("-e", f"control_plane_deployment={WORKERS}", "-e", f"control_plane_replicas={replicas}")
+        self.workspace.playbook("scale", *words).succeeded()
+
+    def reconcile(self) -> None:
+        """Make it so; a second run has nothing to do."""
+        self.workspace.playbook("reconcile").succeeded()
+        assert self.workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+
+    def addresses(self) -> list[str]:
+        """The addresses of the machines that the store has."""
+        listed = (each.get("status", {}).get("connection", {}) for each in self.workspace.objects("NspawnMachine"))
+        return [each["host"] for each in listed if each.get("host")]
+
+    def apply(self, *documents: dict[str, t.Any]) -> None:
+        """Apply objects to the cluster."""
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
+        [machine] = self.machines.control_plane()
+        self.machines.ssh(machine, f"echo '{text}' | kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f -")
+
+    def whole(self, workers: int) -> list[str]:
+        """Machines, Nodes and etcd's members agree, all are Ready, nothing is left open; returns the workers' names."""
+        names, led = self.machines.workers(), self.machines.control_plane()
+        assert (len(names), len(led)) == (workers, 1)
+        assert self.machines.ready_nodes() == sorted([*names, *led])
+        nodes = json.loads(self.machines.kubectl("get", "nodes", "-o", "json"))["items"]
+        master = "node-role.kubernetes.io/master"
+        roles = {each["metadata"]["name"]: master in each["metadata"]["labels"] for each in nodes}
+        assert roles == {**dict.fromkeys(names, False), **dict.fromkeys(led, True)}
+        assert [each["name"] for each in self.machines.etcd_members()] == led
+        assert orphans(self.workspace, "NspawnMachine") == []
+        assert locks_held(self.workspace.store) == [] and under_way(self.workspace.store, NAME) == []
+        return names
 
 
 @pytest.fixture(scope="module")
 def lab(workspace: Workspace) -> Lab:
-    """A control plane of one and two workers, by one manifest and one run."""
+    """A control plane of one and two workers, by one manifest and one run, as planned."""
     made = Lab(workspace)
     made.wants(2)
     plan = workspace.playbook("plan").succeeded().text
@@ -100,33 +216,95 @@ def lab(workspace: Workspace) -> Lab:
     return made
 
 
+@pytest.fixture(scope="module")
+def visitor(lab: Lab) -> t.Iterator[Visitor]:
+    """Somebody who uses what runs on the workers, from now on."""
+    lab.apply(*web())
+    lab.machines.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=50s")
+    started = Visitor(lab)
+    started.start()
+    until("the Service answers", lambda: started.answered)
+    started.missed = 0
+    yield started
+    started.stop()
+
+
 def test_one_manifest_makes_control_plane_and_workers(lab: Lab) -> None:
-    """Both workers are Ready, with the template's labels and kubelet arguments; status tells of them."""
+    """Both workers are Ready, with the template's labels and kubelet arguments, and hold no key of the cluster."""
     for name in lab.whole(2):
         labels = json.loads(lab.machines.kubectl("get", "node", name, "-o", "json"))["metadata"]["labels"]
         assert (labels["shop"], labels["node.cluster.x-k8s.io/pool"]) == ("yes", "general")
-        assert "/etc/kubernetes/admin.conf" not in lab.machines.ssh(name, "ls -d /etc/kubernetes/*")
+        assert lab.machines.ssh(name, "find /etc/kubernetes -name admin.conf -o -name '*.key'") == ""
     text = lab.workspace.playbook("status").succeeded().text
-    print(text)
-    assert WORKERS in text
+    assert f"workers {WORKERS}: 2 desired, 2 existing, 2 available, 2 up to date; {VERSION} wanted" in text
 
 
-def test_scaled_up_and_down(lab: Lab) -> None:
-    """Those that there are stay; with none left the control plane goes on alone."""
+@pytest.mark.usefixtures("visitor")
+def test_scaled_up_with_every_run_killed(lab: Lab, tmp_path: Path) -> None:
+    """Killed after each thing that a run leaves behind it while a worker joins, one comes through; the others stay."""
     before = lab.whole(2)
-    scale = ("scale", "-e", f"control_plane_deployment={WORKERS}")
-    lab.workspace.playbook(*scale, "-e", "control_plane_replicas=3").succeeded()
-    lab.reconcile()
+    lab.scale(3)
+    record = KilledRuns(lab.workspace, lab.workspace.command("reconcile"), tmp_path, only=OUTWARD).until_converged()
+    assert record.missed(OUTWARD) == [] and record.failures == []
+    assert any("node_bootstrap" in each for each in record.points)
     assert set(before) < set(lab.whole(3))
-    lab.workspace.playbook(*scale, "-e", "control_plane_replicas=0").succeeded()
+
+
+@pytest.mark.usefixtures("visitor")
+def test_a_worker_without_power_is_replaced(lab: Lab) -> None:
+    """Its health check marks it once its Node is silent; another one comes, and nothing of it is left."""
+    before = lab.whole(3)
+    grow_old(lab.workspace)
+    victim = before[0]
+    lab.machines.cut_power(victim)
+    until("its Node is silent", lambda: victim not in lab.machines.ready_nodes())
+
+    def marked() -> bool:
+        run = lab.workspace.playbook("health_check").succeeded()
+        return f"machine {victim} is unhealthy" in run.text
+
+    until("it is marked", marked)
+    assert victim in lab.workspace.playbook("plan").succeeded().text
+    lab.reconcile()
+    after = lab.whole(3)
+    assert set(before) - set(after) == {victim} and left_of(victim) == []
+
+
+@upgrades
+@pytest.mark.usefixtures("visitor")
+def test_rolled_out_to_another_version(lab: Lab) -> None:
+    """The control plane goes first, then each worker; Pods go by evictions that their budget allows."""
+    before = [*lab.whole(3), *lab.machines.control_plane()]
+    lab.wants(3, NEXT)
+    plan = lab.workspace.playbook("plan").succeeded().text
+    print(plan)
+    lab.reconcile()
+    assert not set(before) & {*lab.whole(3), *lab.machines.control_plane()}
+    nodes = json.loads(lab.machines.kubectl("get", "nodes", "-o", "json"))["items"]
+    assert {each["status"]["nodeInfo"]["kubeletVersion"] for each in nodes} == {NEXT}
+
+
+def test_pods_answered_all_along(lab: Lab, visitor: Visitor) -> None:
+    """At each look the Service answered at some Node."""
+    lab.machines.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=50s")
+    visitor.stop()
+    print(visitor.answered, visitor.missed)
+    assert visitor.answered > 100 and visitor.missed == 0
+
+
+def test_scaled_to_none_and_back(lab: Lab) -> None:
+    """A budget that allows no eviction holds the last worker back, until it does; the control plane goes on alone."""
+    lab.machines.kubectl("delete", "pdb", "web")
+    lab.scale(0)
     lab.reconcile()
     assert lab.whole(0) == []
 
 
 def test_workers_go_first(lab: Lab) -> None:
     """Delete takes workers before the control plane, and nothing is left."""
-    lab.wants(1)
-    lab.workspace.playbook("reconcile").succeeded()
+    lab.scale(1)
+    lab.reconcile()
     lab.whole(1)
     run = lab.workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").succeeded()
-    assert [path for path in lab.workspace.store.rglob("*.yaml") if path.name != "store.yaml"] == [], run.output
+    print(run.output)
+    assert [path for path in lab.workspace.store.rglob("*.yaml") if path.name != "store.yaml"] == []

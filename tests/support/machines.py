@@ -40,7 +40,9 @@ class Machines:
 
     def control_plane(self) -> list[str]:
         """The names of the control plane's Machines, sorted."""
-        return sorted(each["metadata"]["name"] for each in self._stored() if CONTROL_PLANE in each["metadata"]["labels"])
+        return sorted(
+            each["metadata"]["name"] for each in self._stored() if CONTROL_PLANE in each["metadata"]["labels"]
+        )
 
     def workers(self) -> list[str]:
         """The names of the workers' Machines, sorted."""
@@ -147,7 +149,8 @@ class Machines:
         done = [
             str(each["metadata"]["name"])
             for each in self._stored()
-            if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded" and CONTROL_PLANE in each["metadata"]["labels"]
+            if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"
+            and CONTROL_PLANE in each["metadata"]["labels"]
         ]
         return sorted(set(done) - self.lost)[0]
 
