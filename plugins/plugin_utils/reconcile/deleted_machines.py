@@ -21,9 +21,6 @@ from ..providers.contract import is_provisioned
 from ..records.cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
     BOOTSTRAP_TOKEN_ANNOTATION,
-    CLUSTER,
-    CONTROL_PLANE,
-    FINALIZERS,
     MACHINE,
     RESTORED_ANNOTATION,
     ClusterObjects,
@@ -37,6 +34,8 @@ from ..records.machine_objects import infrastructure_api_version, machine_metada
 from ..records.propagation import give_new
 from ..store import opening
 from ..store.base import kind_ref_of
+from .deleted_workers import restore_workers
+from .kept_objects import with_finalizer
 
 
 def restore(objects: ClusterObjects) -> list[str]:
@@ -76,7 +75,7 @@ def restore(objects: ClusterObjects) -> list[str]:
             objects.machines[index] = objects.store.delete(MACHINE, objects.namespace, name) or machine
             changes.append(f"mark Machine {objects.namespace}/{name} for deletion")
     objects.machines.sort(key=lambda each: str(each["metadata"]["name"]))
-    return changes + _keep_until_removed(objects)
+    return changes + _keep_until_removed(objects) + restore_workers(objects)
 
 
 def _of_a_cascade(objects: ClusterObjects) -> list[str]:
@@ -89,36 +88,20 @@ def _of_a_cascade(objects: ClusterObjects) -> list[str]:
     """
     if opening.keeps_itself(objects.store, objects.cluster):
         return []
-    return [_infrastructure(objects, name) for name in _bare(objects) if _has_none(objects, name)]
+    changes = [_infrastructure(objects, name) for name in _bare(objects) if _has_none(objects, name)]
+    return changes + restore_workers(objects)
 
 
 def _keep_until_removed(objects: ClusterObjects) -> list[str]:
-    """Restore removed finalizers; return the changes in words.
-
-    Without its finalizer, an object that is deleted is gone before its machine is.
-    """
-    changes = []
-
-    def kept(reference: tuple[str, str], current: Object) -> Object:
-        metadata, finalizer = current["metadata"], FINALIZERS[reference]
-        if metadata.get("deletionTimestamp") or finalizer in (metadata.get("finalizers") or []):
-            return current
-
-        def put_back(stored: Object) -> None:
-            finalizers = stored["metadata"].get("finalizers") or []
-            if finalizer not in finalizers and not stored["metadata"].get("deletionTimestamp"):
-                stored["metadata"]["finalizers"] = [*finalizers, finalizer]
-
-        changes.append(f"put back the finalizer of {reference[1]} {objects.namespace}/{metadata['name']}")
-        return objects.store.modify(reference, objects.namespace, str(metadata["name"]), put_back)
-
+    """Restore removed finalizers; return the changes in words."""
+    changes: list[str] = []
     control_plane = t.cast(Object, objects.control_plane)
-    objects.cluster = kept(CLUSTER, objects.cluster)
-    objects.control_plane = kept(CONTROL_PLANE, control_plane)
+    objects.cluster = with_finalizer(objects, objects.cluster, changes)
+    objects.control_plane = with_finalizer(objects, control_plane, changes)
     for index, machine in enumerate(objects.machines):
         # One that isn't ours yet gets it when it is adopted.
         if any(each.get("uid") == control_plane["metadata"].get("uid") for each in _owners(machine)):
-            objects.machines[index] = kept(MACHINE, machine)
+            objects.machines[index] = with_finalizer(objects, machine, changes)
     return changes
 
 
@@ -128,16 +111,17 @@ def _owners(obj: Object) -> list[Object]:
 
 def _follow(objects: ClusterObjects) -> None:
     # A machine that was prepared ahead was made when it had no Machine yet that could have followed.
-    for index, machine in enumerate(objects.machines):
-        name = str(machine["metadata"]["name"])
-        infrastructure = objects.infrastructure_machines.get(name) or {}
-        same_kind = infrastructure.get("kind") == machine["spec"]["infrastructureRef"]["kind"]
-        if same_kind and is_provisioned(infrastructure):
-            change = functools.partial(follow_infrastructure, infrastructure=infrastructure)
-            altered = copy.deepcopy(machine)
-            change(altered)
-            if altered != machine:
-                objects.machines[index] = objects.store.modify(MACHINE, objects.namespace, name, change)
+    for machines in (objects.machines, objects.workers):
+        for index, machine in enumerate(machines):
+            name = str(machine["metadata"]["name"])
+            infrastructure = objects.infrastructure_machines.get(name) or {}
+            same_kind = infrastructure.get("kind") == machine["spec"]["infrastructureRef"]["kind"]
+            if same_kind and is_provisioned(infrastructure):
+                change = functools.partial(follow_infrastructure, infrastructure=infrastructure)
+                altered = copy.deepcopy(machine)
+                change(altered)
+                if altered != machine:
+                    machines[index] = objects.store.modify(MACHINE, objects.namespace, name, change)
 
 
 def _stays(machine: Object) -> bool:

@@ -193,7 +193,7 @@ class Index:
         return self.get(kinds.KUBEADM_CONTROL_PLANE, cluster.namespace, reference.get("name"))
 
     def template_kind(self, cluster: Document) -> str:
-        """Return the kind of the control plane's machine template as written, or ""."""
+        """Return the kind of the control plane's machine template, or ""."""
         control_plane = self._control_plane(cluster)
         kind = template_reference(control_plane).get("kind") if control_plane is not None else None
         return kind if isinstance(kind, str) else ""

@@ -72,7 +72,9 @@ def read(cluster: Document, index: Index, take: Take, used: Collection[Document]
 
 
 def _provider(deployment: Document, kind: str, report: Report) -> None:
-    """Refuse workers on another provider than the control plane's, whose template has `kind`.
+    """Refuse workers on another provider than the control plane's.
+
+    `kind` is that of its machine template.
 
     Machines are observed, reached and given addresses by one provider for each cluster.
     """

@@ -46,7 +46,9 @@ def create_worker(objects: ClusterObjects, entry: t.Mapping[str, t.Any]) -> str:
     owned = ensure_set(objects, deployment, str(entry["machineSet"]))
     name = str(entry["machine"] or entry.get("name") or new_name(objects, deployment, owned))
     if name not in objects.infrastructure_machines:
-        objects.infrastructure_machines[name] = objects.store.create(_infrastructure(objects, owned, name, entry))
+        objects.infrastructure_machines[name] = objects.store.create(
+            infrastructure_machine(objects, owned, name, entry)
+        )
     if name not in objects.kubeadm_configs:
         objects.kubeadm_configs[name] = objects.store.create(_config(objects, owned, name))
     if objects.machine(name) is None:
@@ -89,7 +91,11 @@ def _named(objects: ClusterObjects, reference: Object) -> Object:
     return found
 
 
-def _infrastructure(objects: ClusterObjects, owned: Object, name: str, entry: t.Mapping[str, t.Any]) -> Object:
+def infrastructure_machine(objects: ClusterObjects, owned: Object, name: str, entry: t.Mapping[str, t.Any]) -> Object:
+    """Return a new infrastructure machine of a MachineSet; it is not stored.
+
+    `entry` has the ``failureDomain``, None for any.
+    """
     reference = stored_workers.machine_reference(owned)
     template = _named(objects, reference)
     group, kind = machine_kind_of_template(reference)

@@ -1,0 +1,157 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Restore of workers' objects deleted from the store.
+
+As of control plane machines (deleted_machines.py): a worker's Machine that is deleted is a request to remove the worker, which only a drain and
+its provider do safely. A run that was killed before it made the Machine leaves the other objects, which are completed.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...module_utils.common.values import controller_of, now_rfc3339
+from ..objects import kinds
+from ..records.cluster_objects import (
+    BOOTSTRAP_STARTED_ANNOTATION,
+    BOOTSTRAP_TOKEN_ANNOTATION,
+    CONTROL_PLANE_LABEL,
+    MACHINE,
+    MACHINE_SET,
+    RESTORED_ANNOTATION,
+    ClusterObjects,
+    Object,
+    followed_status,
+)
+from ..records.workers import stored_workers, worker_objects
+from ..records.workers.machine_sets import ensure_set
+from .kept_objects import with_finalizer
+
+
+def restore_workers(objects: ClusterObjects) -> list[str]:
+    """Restore deleted objects of workers; return the changes in words.
+
+    MachineSets that Machines belong to, Machines and infrastructure machines; `objects` is brought up to date. A Machine that is made again is marked
+    for deletion, unless kubeadm was never started on its machine.
+    """
+    lost = _lost(objects)
+    if not (lost or objects.workers):
+        return []
+    listed = {str(each["metadata"]["name"]): each for each in stored_workers.deployments(objects)}
+    owned: dict[str, Object] = {}
+    for deployment in listed.values():
+        owned.update((str(each["metadata"]["name"]), each) for each in stored_workers.sets(objects, deployment))
+    changes = _sets(objects, listed, owned, [*objects.workers, *lost.values()])
+    changes += [_complete(objects, owned[_set_of(each)], name) for name, each in lost.items() if _set_of(each) in owned]
+    for machine in objects.workers:
+        name = str(machine["metadata"]["name"])
+        if name not in objects.infrastructure_machines and _set_of(machine) in owned and _was_made(machine):
+            changes.append(_infrastructure(objects, owned[_set_of(machine)], machine))
+    objects.workers.sort(key=lambda each: str(each["metadata"]["name"]))
+    if not objects.going:
+        for each in [*listed.values(), *owned.values()]:
+            with_finalizer(objects, each, changes)
+        objects.workers = [with_finalizer(objects, each, changes) for each in objects.workers]
+    return changes
+
+
+def _set_of(obj: Object) -> str:
+    owner = controller_of(obj) or {}
+    return str(owner.get("name")) if owner.get("kind") == kinds.MACHINE_SET else ""
+
+
+def _lost(objects: ClusterObjects) -> dict[str, Object]:
+    """Return an object of each worker that has no Machine, by name."""
+    found: dict[str, Object] = {}
+    for known in (objects.kubeadm_configs, objects.infrastructure_machines):
+        for each in known.values():
+            name, labels = str(each["metadata"]["name"]), each["metadata"].get("labels") or {}
+            if CONTROL_PLANE_LABEL not in labels and _set_of(each) and not objects.has_machine(name):
+                found[name] = each
+    return dict(sorted(found.items()))
+
+
+def _sets(
+    objects: ClusterObjects, listed: t.Mapping[str, Object], owned: dict[str, Object], members: t.Sequence[Object]
+) -> list[str]:
+    """Restore MachineSets from their deployment and their machines' version."""
+    changes = []
+    for each in members:
+        name, labels = _set_of(each), each["metadata"].get("labels") or {}
+        deployment = listed.get(str(labels.get(kinds.LABEL_DEPLOYMENT_NAME)))
+        if name in owned or deployment is None or objects.store.get(MACHINE_SET, objects.namespace, name) is not None:
+            continue
+        template = deployment["spec"]["template"]
+        version = str((each.get("spec") or {}).get("version") or template["spec"]["version"])
+        former = {**template, "spec": {**template["spec"], "version": version}}
+        owned[name] = ensure_set(objects, {**deployment, "spec": {**deployment["spec"], "template": former}}, name)
+        changes.append(f"make MachineSet {objects.namespace}/{name} again, which was deleted from the store")
+    return changes
+
+
+def _complete(objects: ClusterObjects, owned: Object, name: str) -> str:
+    known = objects.infrastructure_machines.get(name)
+    started = objects.may_have_started(name)
+    noted = ((known or {}).get("metadata") or {}).get("annotations") or {}
+    entry = {
+        "deployment": str((owned["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME)),
+        "machineSet": str(owned["metadata"]["name"]),
+        "machine": name,
+        "failureDomain": noted.get(kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN) or None,
+    }
+    worker_objects.create_worker(objects, entry)
+    if not started:
+        return f"make Machine {objects.namespace}/{name}, which an earlier run had begun"
+
+    def record(stored: Object) -> None:
+        stored["metadata"]["annotations"] = {
+            **(stored["metadata"].get("annotations") or {}),
+            RESTORED_ANNOTATION: "true",
+        }
+        status = (known or {}).get("status") or {}
+        stored["status"] = {
+            **followed_status(status),
+            "initialization": {
+                "infrastructureProvisioned": bool((status.get("initialization") or {}).get("provisioned"))
+            },
+            "bootstrap": _bootstrap(objects, name),
+        }
+
+    objects.store.modify(MACHINE, objects.namespace, name, record)
+    marked = objects.store.delete(MACHINE, objects.namespace, name)
+    objects.workers = [marked or each if each["metadata"]["name"] == name else each for each in objects.workers]
+    return f"make Machine {objects.namespace}/{name} again, which was deleted from the store, to remove it safely"
+
+
+def _bootstrap(objects: ClusterObjects, name: str) -> Object:
+    made = {"message": "its Machine was deleted from the store"}
+    config = objects.kubeadm_configs.get(name) or {"metadata": {}}
+    if BOOTSTRAP_TOKEN_ANNOTATION in (config["metadata"].get("annotations") or {}):
+        # Nobody saw the end of its join.
+        return {"state": "Running", "startedAt": now_rfc3339(), **made}
+    return {"state": "Succeeded", **made}
+
+
+def _was_made(machine: Object) -> bool:
+    """Return whether a Machine's infrastructure was made, or may have been."""
+    status = machine.get("status") or {}
+    provisioned = (status.get("initialization") or {}).get("infrastructureProvisioned")
+    return bool(
+        provisioned or (status.get("bootstrap") or {}).get("state") or machine["metadata"].get("deletionTimestamp")
+    )
+
+
+def _infrastructure(objects: ClusterObjects, owned: Object, machine: Object) -> str:
+    spec, status = machine["spec"], machine.get("status") or {}
+    name, reference = str(machine["metadata"]["name"]), spec["infrastructureRef"]
+    made = worker_objects.infrastructure_machine(objects, owned, name, {"failureDomain": spec.get("failureDomain")})
+    made["metadata"]["annotations"].update({BOOTSTRAP_STARTED_ANNOTATION: "true", RESTORED_ANNOTATION: "true"})
+    if spec.get("providerID"):
+        made["spec"]["providerID"] = spec["providerID"]
+    made["status"] = {**followed_status(status), "initialization": {"provisioned": True}}
+    if objects.going:
+        # What its owner owns, the API's garbage collector would take away again.
+        made["metadata"].pop("ownerReferences")
+    objects.infrastructure_machines[name] = objects.store.create(made)
+    return f"make {reference['kind']} {objects.namespace}/{name} again, which was deleted from the store"
