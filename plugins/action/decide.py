@@ -24,13 +24,9 @@ from ..plugin_utils.move import export
 from ..plugin_utils.observe import certificate_expiry
 from ..plugin_utils.observe.observation import add_detached, observe
 from ..plugin_utils.pki import secrets
-from ..plugin_utils.reconcile import (
-    deleted_machines,
-    join_tokens,
-    plan_and_reconcile,
-    snapshot_before_change,
-)
+from ..plugin_utils.reconcile import join_tokens, plan_and_reconcile, snapshot_before_change, worker_obstacles
 from ..plugin_utils.reconcile.creation_preflight import look_beforehand
+from ..plugin_utils.reconcile.deleted import deleted_machines
 from ..plugin_utils.reconcile.nodes import node_sync
 from ..plugin_utils.reconcile.one_pass import (
     Pass,
@@ -85,6 +81,7 @@ class ActionModule(ControlPlaneAction):
         "infrastructure_observed": {"type": "bool", "default": True},
         "checked_beforehand": {"type": "bool", "default": False},
         "step_limit": {"type": "int", "default": settings.STEP_LIMIT},
+        "failed_workers": {"type": "list", "elements": "dict", "default": []},
         **MANIFESTS_SPEC,
         "delete": {"type": "bool", "default": False},
         "deployment": {"type": "str", "default": ""},
@@ -199,6 +196,7 @@ class ActionModule(ControlPlaneAction):
         snapshot = observe(
             objects, caller, now_rfc3339(), policy=this.policy, settle=not self.check_mode, detached=self.check_mode
         )
+        worker_obstacles.add_failed(snapshot, this.arguments["failed_workers"])
         plan_and_reconcile.refuse_contradictions(check_snapshot(snapshot))
         if not (self.check_mode and this.arguments["check_health"]):
             return snapshot

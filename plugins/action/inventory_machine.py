@@ -30,7 +30,7 @@ from ..plugin_utils.providers.inventory_pool import (
     PoolError,
     call_host,
 )
-from ..plugin_utils.records.cluster_objects import Object
+from ..plugin_utils.records.cluster_objects import CONTROL_PLANE_LABEL, Object
 
 CONSENT = "machine_inventory_consent_wipe"
 FORGET = "machine_inventory_consent_forget"
@@ -195,6 +195,9 @@ class ActionModule(ControlPlaneAction):
         wanted: Object = control_plane.get("spec", {}).get("kubeadmConfigSpec") or {}
         stored: Object = (self._objects.kubeadm_configs.get(self._name) or {}).get("spec") or wanted
         kind = "join" if stored.get("joinConfiguration") else "init"
+        labels = (self._objects.infrastructure_machines.get(self._name) or {}).get("metadata", {}).get("labels")
+        if labels is not None and CONTROL_PLANE_LABEL not in labels:
+            kind = "worker"
         return inventory_pool.question(self._objects, spec, self._arguments["kubernetes_version"], stored, kind)
 
     def _claimed(self, host: str, answer: Answer) -> dict[str, t.Any]:

@@ -5,14 +5,19 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ..module_utils.common import settings
+from ..module_utils.common.values import parse_time
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.providers.contract import machine_for_provider, provider_role
 from ..plugin_utils.reconcile.machine_removal import Removal
-from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects
+from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.workers import stored_workers
+
+_SHOWN = 10
 
 
 class ActionModule(ControlPlaneAction):
@@ -48,18 +53,23 @@ class ActionModule(ControlPlaneAction):
         """
         objects = self.open_objects(arguments)
         caller = self.machine_caller(arguments, objects)
-        waiting = self.waiting(objects.name, settings.WORKERS_SLICE)
-        left, ready = [name for name in arguments["workers"] if objects.machine(name) is not None], []
+        waiting = self.waiting(objects.name, min(settings.WORKERS_SLICE, arguments["timeout"]))
+        left, ready = {name: "" for name in arguments["workers"] if objects.machine(name) is not None}, []
         while True:
             for name in list(left):
                 call = {**arguments, "name": name, "member_id": "", "leadership": [], "worker": True}
-                if Removal(self, caller, objects, call).take_out()["ready"]:
-                    left.remove(name)
+                told = Removal(self, caller, objects, call).take_out()
+                left[name] = told["msg"]
+                if told["ready"]:
+                    left.pop(name)
                     ready.append(name)
             # One that is ready need not wait for the others.
-            if not left or ready or not waiting.again(f"{len(left)} workers are drained: {', '.join(left[:10])}"):
+            if not left or ready or not waiting.again(f"{len(left)} workers are drained: {', '.join([*left][:10])}"):
                 break
             objects = self.open_objects(arguments)
+        late = {name: said for name, said in left.items() if _is_late(objects.machine(name), arguments["timeout"])}
+        if late and not ready:
+            raise _not_drained(objects, late)
         return {
             "changed": True,
             "machines": [_described(objects, name, arguments["providers"]) for name in ready],
@@ -76,6 +86,21 @@ class ActionModule(ControlPlaneAction):
         for name in arguments["deployments"]:
             said += stored_workers.delete_deployment(objects, name)
         return {"changed": bool(said), "machines": [], "msg": "; ".join(said)}
+
+
+def _is_late(machine: t.Optional[Object], seconds: int) -> bool:
+    """Return whether a worker's drain takes longer than a run waits."""
+    begun = parse_time((((machine or {}).get("status") or {}).get("deletion") or {}).get("nodeDrainStartTime"))
+    return begun is not None and time.time() - begun > seconds
+
+
+def _not_drained(objects: ClusterObjects, late: t.Mapping[str, str]) -> ControlPlaneFailure:
+    told = "; ".join(f"{name}: {said}" for name, said in [*late.items()][:_SHOWN])
+    return ControlPlaneFailure(
+        f"{len(late)} workers of {objects.title} are still drained: {told}. Their Nodes are cordoned and stay so, nothing of them was removed. Free what "
+        "holds them (kubectl get pdb -A, kubectl get volumeattachments), or bound the wait by nodeDrainTimeoutSeconds in the MachineDeployment's "
+        "template, and run reconcile again."
+    )
 
 
 def _described(objects: ClusterObjects, name: str, providers: t.Mapping[str, str]) -> dict[str, t.Any]:

@@ -42,6 +42,14 @@ options:
     description: After how many steps a run stops although it is not done, so that a fault can't make it run for ever.
     type: int
     default: 60
+  failed_workers:
+    description:
+      - Workers that this run could not make, each with C(name) and C(message). They are not tried again in this run, which does everything else and then
+        fails with them.
+    type: list
+    elements: dict
+    default: []
+    version_added: 0.10.0
   manifests:
     description: In check mode, the manifest files that are taken as if they were in the store already.
     type: list

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 import yaml
 from acme_workspace import AcmeWorkspace
 from killed_runs import KilledRuns, locks_held, orphans, under_way
 from lab_kubernetes import VERSION
+from stand_in_cloud import IMPOSSIBLE
 
 NAME = "prod"
 # What the steps of workers leave behind them: an entry of the journal, a machine's call, a provider's task.
@@ -66,6 +68,19 @@ class Workers(AcmeWorkspace):
         """The workers' Machines, by name."""
         found = [each for each in self.objects("Machine") if "cluster.x-k8s.io/set-name" in each["metadata"]["labels"]]
         return {each["metadata"]["name"]: each for each in found}
+
+    def put_cloud(self, cloud: dict[str, Any]) -> None:
+        """Change what the cloud has."""
+        (self._cloud / "cloud.json").write_text(json.dumps(cloud))
+
+    def annotate(self, name: str, key: str, value: Optional[str] = "") -> None:
+        """Write an annotation of a Machine into the store, as its user does; None takes it away."""
+        [path] = self.store.glob(f"default/machine.*/{name}.yaml")
+        document = yaml.safe_load(path.read_text())
+        annotations = document["metadata"].setdefault("annotations", {})
+        annotations.pop(key, None)
+        annotations.update({} if value is None else {key: value})
+        path.write_text(yaml.safe_dump(document))
 
     def whole(self, count: int) -> list[str]:
         """As many workers as wanted, each a Node and a machine of the cloud, nobody else's; returns their names."""
@@ -154,3 +169,68 @@ def stopped(workspace: Workers, folder: Path, *playbook: str) -> list[str]:
     assert record.missed(OUTWARD) == [], "a point at which no run was stopped"
     assert record.failures == []
     return record.points
+
+
+@pytest.mark.full
+def test_a_worker_that_can_not_be_made(workspace: Workers) -> None:
+    """The run says why, when all else is done; whatever is mended next, a later run completes it."""
+    workspace.wanted(2)
+    workspace.playbook("reconcile").succeeded()
+    first = workspace.whole(2)
+    workspace.wanted(1, IMPOSSIBLE)
+    run = workspace.playbook("reconcile").failed()
+    [new] = set(workspace.machines()) - set(first)
+    assert f"machine {new} could not be made: " in run.text
+    assert f"no quota for machines of size {IMPOSSIBLE}. To do: " in run.text
+    # The one too many is gone; the other one serves until there is a new one.
+    assert len(set(workspace.machines()) & set(first)) == 1
+    assert workspace.cloud()["machines"].keys() & {*first, new} == set(workspace.machines()) & set(first)
+    workspace.wanted(1)
+    workspace.playbook("reconcile").succeeded()
+    workspace.whole(1)
+
+
+@pytest.mark.full
+def test_a_worker_whose_kubeadm_fails_and_one_that_is_silent(workspace: Workers) -> None:
+    """Each is named with the way to another one; the others are served, and one that is asked for takes its place."""
+    workspace.wanted(1)
+    workspace.playbook("reconcile").succeeded()
+    [first] = workspace.whole(1)
+    workspace.refuse_bootstraps("kubeadm v1.19.9 is here")
+    workspace.wanted(2)
+    workspace.playbook("reconcile").failed()
+    [failing] = set(workspace.machines()) - {first}
+    workspace.refuse_bootstraps("")
+    run = workspace.playbook("reconcile").failed()
+    assert f"machine {failing}: its bootstrap failed (kubeadm v1.19.9 is here)" in run.text
+    assert f"-e control_plane_machines={failing}" in run.text and first in workspace.world()["nodes"]
+    workspace.playbook("remediate", "-e", f"control_plane_machines={failing}").succeeded()
+    [silent] = set(workspace.whole(2)) - {first}
+    cloud = workspace.cloud()
+    cloud["machines"][silent]["cut"] = True
+    workspace.put_cloud(cloud)
+    workspace.playbook("remediate", "-e", f"control_plane_machines={silent}").succeeded()
+    assert silent not in workspace.whole(2)
+
+
+@pytest.mark.full
+def test_what_holds_a_workers_deletion(workspace: Workers) -> None:
+    """A budget, for ever as in Cluster API; not where its drain is left out; a hook, until it is taken away."""
+    workspace.wanted(2)
+    workspace.playbook("reconcile").succeeded()
+    first, second = workspace.whole(2)
+    workspace.put_world({**workspace.world(), "held": [first, second]})
+    workspace.wanted(0)
+    run = workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=1").failed()
+    assert "are still drained" in run.text and "its PodDisruptionBudget web allows no eviction" in run.text
+    assert {first, second} <= set(workspace.cloud()["machines"]) and {first, second} == set(workspace.machines())
+    workspace.annotate(first, "machine.cluster.x-k8s.io/exclude-node-draining")
+    hook = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup"
+    workspace.annotate(second, hook)
+    workspace.put_world({**workspace.world(), "held": [first]})
+    run = workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=1").failed()
+    assert f"the deletion of machine {second} is held by a hook: {hook}" in run.text
+    assert list(workspace.machines()) == [second] and second in workspace.cloud()["machines"]
+    workspace.annotate(second, hook, None)
+    workspace.playbook("reconcile").succeeded()
+    assert workspace.whole(0) == []

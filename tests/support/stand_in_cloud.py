@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 State = dict[str, Any]
+IMPOSSIBLE = "impossible"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,6 +40,8 @@ def machine(state: State, options: argparse.Namespace) -> Any:
     if options.verb == "delete":
         return {"changed": machines.pop(options.name, None) is not None}
     known = machines.get(options.name)
+    if options.size == IMPOSSIBLE:
+        sys.exit(f"no quota for machines of size {IMPOSSIBLE}")
     if known is None:
         state["made"] += 1
         known = machines[options.name] = {

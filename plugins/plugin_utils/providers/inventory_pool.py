@@ -317,11 +317,9 @@ def question(
         spec: the InventoryMachine's spec, or its template's.
         version: the Kubernetes version that the host must have.
         configuration: the KubeadmConfigSpec of the machine.
-        kind: what the host is for, ``init`` or ``join``.
+        kind: what the host is for, ``init``, ``join`` or ``worker``.
     """
-    part = configuration.get(f"{kind}Configuration") or {}
-    local = part.get("localAPIEndpoint") or (part.get("controlPlane") or {}).get("localAPIEndpoint") or {}
-    external = not managed_etcd(objects.control_plane or {})
+    part = configuration.get("initConfiguration" if kind == "init" else "joinConfiguration") or {}
     found: dict[str, t.Any] = {
         "state": "present",
         "cluster": objects.name,
@@ -329,9 +327,14 @@ def question(
         "kubernetes_version": version,
         "endpoint": str((objects.wanted_endpoint() or {}).get("host") or ""),
         "ignore_checks": (spec.get("kubeadm") or {}).get("ignorePreflightErrors") or [],
-        "images": {**image_facts(configuration, kind), "externalEtcd": external},
-        "ports": [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external else [2379, 2380])],
+        # A worker gets no static pod: neither their images nor their ports are asked for.
+        "ports": [10250],
     }
+    if kind != "worker":
+        local = part.get("localAPIEndpoint") or (part.get("controlPlane") or {}).get("localAPIEndpoint") or {}
+        external = not managed_etcd(objects.control_plane or {})
+        found["images"] = {**image_facts(configuration, kind), "externalEtcd": external}
+        found["ports"] = [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external else [2379, 2380])]
     socket = (part.get("nodeRegistration") or {}).get("criSocket")
     return {**found, "cri_socket": socket} if socket else found
 

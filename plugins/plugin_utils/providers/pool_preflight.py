@@ -168,7 +168,7 @@ def survey(
         for host, name in sorted(own.items()):
             if host in pool.hosts and (every or name in removed):
                 run.used(host, name)
-        _note_others(run, pool, {host: who for host, who in held.items() if host not in own})
+        note_others(run, pool, {host: who for host, who in held.items() if host not in own})
     found["hosts"] = run.found
     others = {host: who for host, who in held.items() if not first or own.get(host) not in first["after"]}
     domain = next(iter(_needed({**snapshot, **found}, first)), "") if first else ""
@@ -211,7 +211,7 @@ def _hosts_of_machines(objects: ClusterObjects) -> dict[str, str]:
     return {host: name for host, name in found.items() if host}
 
 
-def _note_others(run: Survey, pool: Pool, held: t.Mapping[str, str]) -> None:
+def note_others(run: Survey, pool: Pool, held: t.Mapping[str, str]) -> None:
     """Record the hosts that can't become a machine of this cluster.
 
     So that the user sees, where hosts are missing, why these are no help.

@@ -20,7 +20,8 @@ from ..records.manifest_arguments import MANIFESTS_SPEC
 from ..store import opening
 from ..store.base import Store, StoreError
 from ..store.overlay import OverlayStore
-from . import deleted_machines, plan_and_reconcile
+from . import plan_and_reconcile
+from .deleted import deleted_machines
 from .foreseeing import ForeseeingAction
 
 MANIFEST_SPEC: dict[str, t.Any] = {

@@ -19,11 +19,12 @@ from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer, Machine, MachineCaller
 from ..decision.creation.existing_hosts import ENDPOINT_MISSING, PROVIDER_MISSING, ROOT_NEEDED
 from ..decision.creation.growth import endpoint_unknown
-from ..decision.plan.steps import machines_ahead
+from ..decision.plan.steps import machines_ahead, workers_ahead
 from ..objects import kinds
-from ..providers import inventory_pool, pool_preflight
+from ..providers import inventory_pool, pool_preflight, worker_hosts
 from ..providers.contract import provider_role
 from ..records.cluster_objects import ClusterObjects, Object
+from . import worker_obstacles
 
 LOCAL_MACHINES = "kubeadm.control_plane.machine_nspawn"
 # A role's variable; without it, the endpoint is one that exists already.
@@ -66,19 +67,23 @@ def look_beforehand(
             return inventory_pool.call_host(caller, machine, module, call)
 
     ahead = machines_ahead(snapshot)
-    if not ahead and not every:
+    workers = workers_ahead(snapshot) if snapshot.get("workers") else {}
+    if not ahead and not every and not workers:
         return False
     variables = action._task_vars
     groups, hostvars = variables.get("groups") or {}, variables.get("hostvars") or {}
-    found = pool_preflight.survey(objects, ask, snapshot, ahead, groups, hostvars, action.pool_groups(), whole, every)
     role = str(action._templar.template(variables.get(ENDPOINT_ROLE)) or "")
-    obstacles = [
-        *_roles(action, objects, arguments.get("providers") or {}, role),
-        *_endpoint(objects, snapshot, role),
-        *found.pop("obstacles", []),
-    ]
-    snapshot.update(found, **({"obstacles": obstacles} if obstacles else {}))
-    return bool(ahead)
+    providers = [*_roles(action, objects, arguments.get("providers") or {}, role)]
+    if ahead or every:
+        found = pool_preflight.survey(
+            objects, ask, snapshot, ahead, groups, hostvars, action.pool_groups(), whole, every
+        )
+        obstacles = [*providers, *_endpoint(objects, snapshot, role), *found.pop("obstacles", [])]
+        snapshot.update(found, **({"obstacles": obstacles} if obstacles else {}))
+    lacking = worker_hosts.survey_workers(objects, ask, snapshot, workers, groups, hostvars, action.pool_groups())
+    for name in workers:
+        worker_obstacles.add(snapshot, name, [*providers, *([lacking[name]] if name in lacking else [])])
+    return bool(ahead or workers)
 
 
 def _roles(

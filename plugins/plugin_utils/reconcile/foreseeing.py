@@ -26,8 +26,9 @@ from ..records.propagation import IN_PLACE
 from ..store import opening
 from ..store.base import Store
 from ..store.overlay import OverlayStore
-from . import deleted_machines, plan_and_reconcile
+from . import plan_and_reconcile
 from .creation_preflight import look_beforehand
+from .deleted import deleted_machines
 from .nodes import node_sync
 
 

@@ -37,7 +37,8 @@ from ..store import opening
 from ..store.base import Conflict, Store
 from ..store.overlay import OverlayStore
 from ..store.read_once import OF_NAMESPACE
-from . import deleted_machines, join_tokens, plan_and_reconcile, run_outcomes
+from . import join_tokens, plan_and_reconcile, run_outcomes
+from .deleted import deleted_machines
 from .foreseeing import ForeseeingAction
 from .metrics.files import MetricsFiles
 from .nodes import node_sync

@@ -253,15 +253,17 @@ class Removal:
         return True
 
     def _drain_node(self, node: str, drains: bool, detaches: bool) -> bool:
-        drain = self._seconds("nodeDrainTimeoutSeconds", settings.DRAIN_SECONDS)
-        volumes = self._seconds("nodeVolumeDetachTimeoutSeconds", settings.VOLUME_DETACH_SECONDS)
+        # A worker's Pods are its users': as in Cluster API no bound ends their protection, unless one is set.
+        worker = bool(self._arguments.get("worker"))
+        drain = self._seconds("nodeDrainTimeoutSeconds", 0 if worker else settings.DRAIN_SECONDS)
+        volumes = self._seconds("nodeVolumeDetachTimeoutSeconds", 0 if worker else settings.VOLUME_DETACH_SECONDS)
         call = {
             "name": node,
             "skip_drain": not drains,
             "timeout": drain,
             "wait_for_volumes": detaches,
             "volumes_timeout": volumes,
-            "wait": settings.WAITING_CALL_SECONDS if not self._arguments.get("worker") else 0,
+            "wait": 0 if worker else settings.WAITING_CALL_SECONDS,
         }
         self._say(terms.DRAINING, f"Draining Node {node}")
         self._progress(f"Node {node} is cordoned, and its pods are asked to go")
@@ -284,7 +286,8 @@ class Removal:
                 self._say(terms.DRAINING, said, times)
             if answer.result.get("state") != "Running":
                 break
-            if self._arguments.get("worker"):
+            if worker:
+                self._done.append(said)
                 return False
             if not waiting.again(said, pause_seconds=0.0):
                 self._explain("FailedDrainNode", said, warning=True)

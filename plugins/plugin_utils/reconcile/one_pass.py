@@ -95,7 +95,10 @@ def makes_another(decision: Object) -> bool:
 
     Its possible hosts, released meanwhile or in another failure domain, were not asked yet.
     """
-    return decision["action"] in (terms.INITIALIZE, terms.JOIN) and not (decision["target"] or {}).get("machine")
+    target = decision["target"] or {}
+    if decision["action"] == terms.JOIN_WORKERS:
+        return not all(each.get("machine") for each in target["workers"])
+    return decision["action"] in (terms.INITIALIZE, terms.JOIN) and not target.get("machine")
 
 
 def is_check_due(decision: Object, steps: t.Sequence[str], checked: bool) -> bool:

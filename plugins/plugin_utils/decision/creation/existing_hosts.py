@@ -76,6 +76,27 @@ def host_of_next(context: Context, victim: MachineView) -> Optional[tuple[list[T
     return _matched(view, context.domains(1, without=victim.name), [*_free(view), *own], None)
 
 
+def short_of_hosts(group: str, needed: Sequence[str], hosts: Sequence[Object]) -> Optional[Object]:
+    """Return why hosts are too few for workers, None where they suffice.
+
+    Args:
+        group: the inventory group of the hosts.
+        needed: the failure domains of the workers, "" for any.
+        hosts: those that were asked, as in a snapshot.
+    """
+    fit = [each for each in hosts if not each.get("missing")]
+    short = _unmatched(needed, fit)
+    if not short:
+        return None
+    lacking = [each for each in hosts if each.get("missing")]
+    mend = "Mend one of these hosts, or add" if lacking else "Add"
+    return {
+        "reason": HOSTS_MISSING,
+        "message": _needs(group, needed, fit, short) + _lacks(lacking),
+        "fix": f"{mend} a host to the group. Without a spare host a rollout can remove before it adds: maxSurge 0 and maxUnavailable 1 in its strategy.",
+    }
+
+
 def hosts_needed(context: Context, otherwise: Sequence[str] = ()) -> list[str]:
     """Return the failure domains of machines that need a free host now.
 
@@ -186,7 +207,8 @@ def _matched(
     if not _unmatched(needed, [*fit, *images]):
         # The other hosts are refused for more than missing images.
         reason, lacking = IMAGES_MISSING, images
-    text = _needs(view, needed, fit, short) + _lacks(lacking)
+    group = clip((view.raw.get("pool") or {}).get("group"), 80)
+    text = _needs(group, needed, fit, short) + _lacks(lacking)
     fix = _fix(lacking, machine)
     if any(short) and not any(each.get("failureDomain") for each in hosts):
         fix = f"Name the variable that says where a host is in failureDomainVariable of the machine template. {fix}"
@@ -208,8 +230,7 @@ def _unmatched(needed: Iterable[str], fit: Iterable[Object]) -> list[str]:
     return short
 
 
-def _needs(view: View, needed: Sequence[str], fit: Sequence[Object], short: Sequence[str]) -> str:
-    group = clip((view.raw.get("pool") or {}).get("group"), 80)
+def _needs(group: str, needed: Sequence[str], fit: Sequence[Object], short: Sequence[str]) -> str:
     count = len(needed)
     text = f"{count} free host{'' if count == 1 else 's'}{f' of the inventory group {group}' if group else ''} {'is' if count == 1 else 'are'} needed"
     if not any(short):

@@ -18,9 +18,10 @@ from ..decide import decide_on
 from ..snapshot.state_fingerprint import fingerprint, state_of_view
 from ..snapshot.typed_snapshot import View, read_snapshot
 from ..workers.planned_names import named
+from ..workers.worker_view import read_workers
 from .predict import predict
 
-__all__ = ["Names", "machines_ahead", "plan", "predict", "walk"]
+__all__ = ["Names", "machines_ahead", "plan", "predict", "walk", "workers_ahead"]
 
 Object = dict[str, Any]
 # Gives a new machine's name; takes the failure domain that it goes to, "" where there are none.
@@ -79,6 +80,31 @@ def machines_ahead(snapshot: Object) -> list[Object]:
             each.name == name and has_host(each) for each in view.machines
         ):
             found.append({**decision, "after": list(removed)})
+    return found
+
+
+def workers_ahead(snapshot: Object) -> dict[str, tuple[list[str], list[str]]]:
+    """Return the failure domains of each MachineDeployment's next workers, by its name.
+
+    "" is any failure domain. Of the first step of the plan that joins some of it, without those that have their host; beside them the
+    machines that are removed before. The steps that need consent are included.
+    """
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    removed: list[str] = []
+    for view, decision in walk({**snapshot, "policy": {**(snapshot.get("policy") or {}), "approved": True}}):
+        target = decision["target"] or {}
+        if decision["action"] == terms.REMOVE:
+            removed.append(str(target["machine"]))
+        elif decision["action"] == terms.REMOVE_WORKERS:
+            removed += [str(each["machine"]) for each in target["workers"]]
+        elif decision["action"] == terms.JOIN_WORKERS:
+            hosted = {each.name for each in read_workers(view).machines if has_host(each)}
+            step: dict[str, list[str]] = {}
+            for each in target["workers"]:
+                if each["machine"] not in hosted:
+                    step.setdefault(str(each["deployment"]), []).append(str(each["failureDomain"] or ""))
+            for name, domains in step.items():
+                found.setdefault(name, (domains, list(removed)))
     return found
 
 

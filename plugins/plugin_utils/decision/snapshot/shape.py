@@ -247,6 +247,10 @@ WORKERS = Struct(
                     "machineSets!": Sequence(MACHINE_SET),
                     "configTemplate": Boolean("Whether the KubeadmConfigTemplate that it names exists."),
                     "machineTemplate": Boolean("Whether the machine template that it names exists."),
+                    "obstacles": Sequence(
+                        Struct({"reason!": Text(1), "message!": Text(1), "fix!": Text(1), "machine": Text()}),
+                        "What keeps any new machine of it from being made, or the named one from being resumed in this run.",
+                    ),
                 },
                 "deployment",
             )

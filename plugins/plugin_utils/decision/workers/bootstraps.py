@@ -17,7 +17,7 @@ from .. import terms
 from ..checks.trouble import Trouble
 from ..creation.bootstrap import asked_to_go, may_run
 from ..snapshot.typed_snapshot import MachineView, View
-from .held_back import CHECK, title
+from .held_back import CHECK, not_made, title
 from .worker_view import DeploymentView
 
 BOOTSTRAP_FAILED, AT_WORK, SILENT = "WorkerBootstrapFailed", "WorkerBootstrapUnderWay", "WorkerBootstrapUnknown"
@@ -28,7 +28,7 @@ def resumes(view: View, deployment: DeploymentView, machine: MachineView) -> boo
 
     One that was never started is resumed only where it is as new ones are.
     """
-    if machine.deleting or asked_to_go(machine) or machine.infrastructure_gone:
+    if machine.deleting or asked_to_go(machine) or machine.infrastructure_gone or not_made(deployment, machine):
         return False
     if machine.bootstrap == terms.RUNNING:
         return bool(machine.unit.get("answers")) and machine.unit.get("state") != terms.RUNNING
@@ -42,6 +42,9 @@ def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Opt
     """
     if machine.deleting or machine.joined:
         return None
+    found = not_made(deployment, machine)
+    if found is not None:
+        return found
     who = f"{title(deployment)}: machine {machine.name}"
     if machine.bootstrap == terms.RUNNING and may_run(view, machine):
         if not machine.silent:

@@ -20,6 +20,7 @@ from ..conditions.control_plane import initialized
 from ..conditions.machine import is_true
 from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin
 from ..outcome import Outcome, held, reason, target
+from ..removal.hooks import held_by_hooks
 from ..rollout.gates import replacement_policy
 from ..snapshot.typed_snapshot import MachineView, View
 from . import bootstraps, numbers
@@ -91,7 +92,7 @@ def _deployment(view: View, deployment: DeploymentView, conditions: Conditions) 
     for machine in deployment.machines:
         found = bootstraps.trouble(view, deployment, machine)
         step.troubles += [found] if found is not None else []
-    going = [machine for machine in deployment.machines if machine.deleting]
+    going = _going(step, deployment)
     _remove(step, deployment, going, DELETING, "marked for deletion")
     sick, deferred = _remediation(step, view, deployment)
     change = numbers.change(deployment, conditions, sick)
@@ -107,6 +108,19 @@ def _deployment(view: View, deployment: DeploymentView, conditions: Conditions) 
         step.told.append(reason(DEFERRED, text))
     _unavailable(step, view, deployment, conditions, bool(change.outdated or change.make))
     return step
+
+
+def _going(step: _Step, deployment: DeploymentView) -> list[MachineView]:
+    """Return the machines marked for deletion, without those that a hook holds."""
+    going = []
+    for machine in (each for each in deployment.machines if each.deleting):
+        waiting = held_by_hooks(machine)
+        if waiting is None:
+            going.append(machine)
+            continue
+        for said in waiting.blocked_on:
+            step.troubles.append(Trouble(CHECK, said["reason"], said["message"], said["fix"], True))
+    return going
 
 
 def _remediation(step: _Step, view: View, deployment: DeploymentView) -> tuple[list[MachineView], list[MachineView]]:

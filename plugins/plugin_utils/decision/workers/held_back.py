@@ -15,12 +15,13 @@ from ....module_utils.common.kubernetes_versions import Version, read_version
 from ....module_utils.common.values import annotations_of, clip
 from ...objects import kinds
 from ..checks.trouble import Trouble
-from ..snapshot.typed_snapshot import View
+from ..snapshot.typed_snapshot import MachineView, View
 from .worker_view import DeploymentView
 
 Object = dict[str, Any]
 CHECK = "WorkersMayJoin"
 IS_STABLE, KUBELET_SKEW, KUBEADM_SKEW = "ControlPlaneIsStable", "KubernetesVersionSkew", "KubeadmVersionSkew"
+_LONGEST = 600
 NEWER = "WorkersNewerThanControlPlane"
 
 
@@ -30,12 +31,12 @@ def title(deployment: DeploymentView) -> str:
 
 
 def held_back(view: View, deployment: DeploymentView) -> list[Trouble]:
-    """Return why no machine of a deployment is made now, or [].
+    """Return why no machine of a deployment is made, or [].
 
     A deletion is never held back by them.
     """
     skipped = {each.strip() for each in annotations_of(deployment.document).get(_SKIP, "").split(",")}
-    found = [*_templates(deployment), *_endpoint(view), *_newer(view, deployment)]
+    found = [*_templates(deployment), *_obstacles(deployment), *_endpoint(view), *_newer(view, deployment)]
     if not found and "All" not in skipped:
         found += _not_stable(view, deployment) if IS_STABLE not in skipped else []
         found += _skew(view, deployment, skipped)
@@ -62,6 +63,21 @@ def _templates(deployment: DeploymentView) -> list[Trouble]:
         for there, each in named
         if not there
     ]
+
+
+def _obstacles(deployment: DeploymentView) -> list[Trouble]:
+    return [_obstacle(deployment, each) for each in deployment.obstacles if not each.get("machine")]
+
+
+def not_made(deployment: DeploymentView, machine: MachineView) -> Optional[Trouble]:
+    """Return why this run could not make a machine, or None."""
+    told = (each for each in deployment.obstacles if each.get("machine") == machine.name)
+    return next((_obstacle(deployment, each) for each in told), None)
+
+
+def _obstacle(deployment: DeploymentView, each: Object) -> Trouble:
+    text = f"{title(deployment)}: {clip(each['message'], _LONGEST)}"
+    return Trouble(CHECK, each["reason"], text, clip(each["fix"], _LONGEST), False)
 
 
 def _endpoint(view: View) -> list[Trouble]:

@@ -44,7 +44,7 @@ class DeploymentView:
     """MachineDeployment with its MachineSets, the oldest first.
 
     `current` is the set that new machines are made from, None where it has to be made; `outdated` says by set why its machines are
-    to be replaced, [] for those of the current one.
+    to be replaced, [] for those of the current one. `obstacles` are what a provider's checks and this run's own tries have told.
     """
 
     name: str
@@ -55,6 +55,7 @@ class DeploymentView:
     has_config: bool
     has_template: bool
     due: str = ""
+    obstacles: list[Object] = field(default_factory=list)
 
     @property
     def spec(self) -> Object:
@@ -175,6 +176,7 @@ def _deployment(view: View, entry: Object, owned: dict[str, list[MachineView]]) 
         has_config=entry.get("configTemplate") is not False,
         has_template=entry.get("machineTemplate") is not False,
         due=format_time(due) if due is not None else "",
+        obstacles=list(entry.get("obstacles") or ()),
     )
 
 

@@ -33,7 +33,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.mani
     read_cluster,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import deleted_machines
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.deleted import deleted_machines
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.machine_objects import stale_prepared
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore

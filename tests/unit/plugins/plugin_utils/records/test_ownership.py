@@ -13,7 +13,7 @@ from stored_manifest import Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers.contract import endpoint_servers
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import deleted_machines
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.deleted import deleted_machines
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine_objects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,

@@ -13,7 +13,7 @@ import yaml
 from stored_manifest import EXAMPLES, Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers import template_hash
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import deleted_machines
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.deleted import deleted_machines
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine_objects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils.common.values import controller_of, now_rfc3339
-from ..objects import kinds
-from ..records.cluster_objects import (
+from ....module_utils.common.values import controller_of, now_rfc3339
+from ...objects import kinds
+from ...records.cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
     BOOTSTRAP_TOKEN_ANNOTATION,
     CONTROL_PLANE_LABEL,
@@ -24,9 +24,9 @@ from ..records.cluster_objects import (
     Object,
     followed_status,
 )
-from ..records.workers import stored_workers, worker_objects
-from ..records.workers.machine_sets import ensure_set
-from .kept_objects import with_finalizer
+from ...records.workers import stored_workers, worker_objects
+from ...records.workers.machine_sets import ensure_set
+from .finalizers import with_finalizer
 
 
 def restore_workers(objects: ClusterObjects) -> list[str]:

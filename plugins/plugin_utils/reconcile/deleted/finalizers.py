@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ..records.cluster_objects import FINALIZERS, ClusterObjects, Object
-from ..store.base import kind_ref_of
+from ...records.cluster_objects import FINALIZERS, ClusterObjects, Object
+from ...store.base import kind_ref_of
 
 
 def with_finalizer(objects: ClusterObjects, current: Object, changes: list[str]) -> Object:

@@ -14,11 +14,11 @@ import copy
 import functools
 import typing as t
 
-from ...module_utils.common.values import now_rfc3339
-from ..calls.failure import ControlPlaneFailure
-from ..objects import kinds
-from ..providers.contract import is_provisioned
-from ..records.cluster_objects import (
+from ....module_utils.common.values import now_rfc3339
+from ...calls.failure import ControlPlaneFailure
+from ...objects import kinds
+from ...providers.contract import is_provisioned
+from ...records.cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
     BOOTSTRAP_TOKEN_ANNOTATION,
     MACHINE,
@@ -30,12 +30,12 @@ from ..records.cluster_objects import (
     kind_of,
     machine_kind_of_template,
 )
-from ..records.machine_objects import infrastructure_api_version, machine_metadata, machine_object
-from ..records.propagation import give_new
-from ..store import opening
-from ..store.base import kind_ref_of
+from ...records.machine_objects import infrastructure_api_version, machine_metadata, machine_object
+from ...records.propagation import give_new
+from ...store import opening
+from ...store.base import kind_ref_of
 from .deleted_workers import restore_workers
-from .kept_objects import with_finalizer
+from .finalizers import with_finalizer
 
 
 def restore(objects: ClusterObjects) -> list[str]:
