@@ -93,7 +93,13 @@ def web() -> list[dict[str, t.Any]]:
     }
     spread = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
     apart = {"requiredDuringSchedulingIgnoredDuringExecution": [spread]}
-    pod = {"containers": [container], "affinity": {"podAntiAffinity": apart}, "terminationGracePeriodSeconds": 2}
+    # Of a Node that fell silent they go soon: until then their budget holds its drain.
+    gone = [
+        {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+        for key in ("not-ready", "unreachable")
+    ]
+    pod: dict[str, t.Any] = {"containers": [container], "affinity": {"podAntiAffinity": apart}, "tolerations": gone}
+    pod["terminationGracePeriodSeconds"] = 2
     return [
         {
             "apiVersion": "apps/v1",

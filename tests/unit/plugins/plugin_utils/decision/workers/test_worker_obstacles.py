@@ -1,0 +1,162 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What keeps workers from being made or deleted is named, and holds nothing else up."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Optional
+
+import pytest
+from builders import at, healthy
+from worker_snapshots import WorkerBuilder, deployment
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import workers_ahead
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import worker_obstacles
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.one_pass import makes_another
+
+Object = dict[str, Any]
+MISSING = {"reason": "HostsMissing", "message": "2 free hosts are needed, and none fits", "fix": "Add a host."}
+PRE_DRAIN = "pre-drain.delete.hook.machine.cluster.x-k8s.io/a"
+PRE_TERMINATE = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/a"
+
+
+def decided(snapshot: Object) -> Object:
+    assert check_snapshot(snapshot) == []
+    return decide(snapshot)
+
+
+def blocked_on(decision: Object) -> list[str]:
+    return [each["reason"] for each in decision["blockedOn"]]
+
+
+def second(snapshot: Object, replicas: int, *names: str) -> Object:
+    """Another deployment, whose workers are these."""
+    first = snapshot["workers"]
+    entry = copy.deepcopy(first["deployments"][0])
+    entry["machineDeployment"]["metadata"]["name"] = "others"
+    entry["machineDeployment"]["spec"]["replicas"] = replicas
+    entry["machineSets"] = [copy.deepcopy(deployment(healthy(1)).owned().entry["machineSets"][0])]
+    entry["machineSets"][0]["metadata"]["name"] = "others-new"
+    entry.pop("obstacles", None)
+    made = deployment(healthy(1))
+    for name in names:
+        made.worker(name)
+    for each in made.machines:
+        each["machine"]["metadata"]["ownerReferences"][0]["name"] = "others-new"
+    first["deployments"].append(entry)
+    first["machines"] += made.machines
+    snapshot["workload"]["workers"] += made.builder.workload["workers"]
+    return snapshot
+
+
+def obstructed(builder: WorkerBuilder, machine: Optional[str] = None) -> WorkerBuilder:
+    """A builder whose deployment has an obstacle."""
+    builder.entry["obstacles"] = [{**MISSING, **({"machine": machine} if machine else {})}]
+    return builder
+
+
+def test_no_host_for_a_new_one_blocks_it_with_the_reason() -> None:
+    found = decided(obstructed(deployment(healthy(1), replicas=2).worker("w1")).build())
+    assert (found["action"], blocked_on(found)) == ("blocked", ["HostsMissing"])
+    assert "MachineDeployment workers: 2 free hosts are needed" in found["blockedOn"][0]["message"]
+    assert found["blockedOn"][0]["fix"] == "Add a host."
+
+
+def test_removals_and_other_deployments_are_served() -> None:
+    """Of two deployments on one pool, the one that shrinks frees the host that the other one lacks."""
+    lacking = obstructed(deployment(healthy(1), replicas=2).worker("w1")).build()
+    joins = decided(second(copy.deepcopy(lacking), 2, "o1"))
+    assert [each["deployment"] for each in joins["target"]["workers"]] == ["others"]
+    goes = decided(second(copy.deepcopy(lacking), 1, "o1", "o2"))
+    assert (goes["action"], [each["machine"] for each in goes["target"]["workers"]]) == ("removeWorkers", ["o1"])
+    rest = decided(second(copy.deepcopy(lacking), 1, "o1"))
+    assert (rest["action"], blocked_on(rest)) == ("blocked", ["HostsMissing"])
+
+
+def test_outdated_ones_stay_where_nothing_could_come_in_their_place() -> None:
+    rolls = deployment(healthy(1), replicas=2).strategy(1, 1).worker("w1", "old").worker("w2", "old")
+    assert decided(rolls.build())["action"] == "joinWorkers"
+    found = decided(obstructed(rolls).build())
+    assert (found["action"], blocked_on(found)) == ("blocked", ["HostsMissing"])
+
+
+def test_one_that_could_not_be_made_is_not_tried_again_in_the_run() -> None:
+    """Others are resumed; with nothing else left the run ends with it, and nobody is removed for it."""
+    builder = obstructed(deployment(healthy(1), replicas=3).worker("w1", state="").worker("w2", state=""), "w1")
+    builder.worker("w3")
+    found = decided(builder.build())
+    assert (found["action"], [each["machine"] for each in found["target"]["workers"]]) == ("joinWorkers", ["w2"])
+    alone = obstructed(deployment(healthy(1), replicas=2).worker("w1", state="").worker("w3"), "w1")
+    found = decided(alone.build())
+    assert (found["action"], blocked_on(found)) == ("blocked", ["HostsMissing"])
+
+
+def test_a_runs_failures_become_obstacles_of_their_deployment() -> None:
+    snapshot = second(deployment(healthy(1), replicas=2).worker("w1").worker("w2", state="").build(), 1, "o1")
+    worker_obstacles.add_failed(snapshot, [{"name": "w2", "message": "no quota"}, {"name": "gone", "message": "a"}])
+    [first, other] = snapshot["workers"]["deployments"]
+    assert "obstacles" not in other
+    assert first["obstacles"] == [
+        {
+            "reason": "WorkerNotMade",
+            "message": "machine w2 could not be made: no quota",
+            "fix": "Mend what the message names, and run reconcile again.",
+            "machine": "w2",
+        }
+    ]
+    assert blocked_on(decided(snapshot)) == ["WorkerNotMade"]
+    worker_obstacles.add(snapshot, "others", [MISSING])
+    assert other["obstacles"] == [MISSING]
+
+
+def test_the_control_plane_comes_before_every_obstacle() -> None:
+    """It is scaled up whatever is wrong with workers."""
+    builder = healthy(1, replicas=3)
+    assert decided(obstructed(deployment(builder, replicas=2)).build())["action"] == "join"
+
+
+@pytest.mark.parametrize(
+    ("hook", "stage", "waits"),
+    [
+        (PRE_DRAIN, "", "WaitingForPreDrainHook"),
+        (PRE_TERMINATE, "", ""),
+        (PRE_TERMINATE, "WaitingForPreTerminateHook", "WaitingForPreTerminateHook"),
+        (PRE_DRAIN, "WaitingForPreTerminateHook", ""),
+    ],
+)
+def test_hooks_of_a_deletion_are_waited_for(hook: str, stage: str, waits: str) -> None:
+    """In the phase that they are of; others go meanwhile."""
+    builder = deployment(healthy(1), replicas=0).worker("w1", deleting=True)
+    metadata = builder.machine("w1")["machine"]["metadata"]
+    metadata["annotations"][hook] = ""
+    if stage:
+        told = {"type": "Deleting", "status": "True", "reason": stage, "message": "", "lastTransitionTime": at(10)}
+        builder.machine("w1")["machine"]["status"]["conditions"] = [told]
+    found = decided(builder.build())
+    expected = ("wait", [waits]) if waits else ("removeWorkers", [])
+    assert (found["action"], blocked_on(found)) == expected
+    both = decided(builder.worker("w2", deleting=True).build())
+    assert [each["machine"] for each in both["target"]["workers"]] == ["w2"] if waits else ["w1", "w2"]
+
+
+def test_the_hosts_that_a_plan_needs() -> None:
+    """Those of a deployment's first step, without machines that have theirs; with what goes before."""
+    builder = deployment(healthy(1), replicas=2).strategy(0, 1).worker("w1", "old").worker("w2", "old")
+    assert workers_ahead(builder.build()) == {"workers": ([""], ["w1"])}
+    assert workers_ahead(deployment(healthy(1), replicas=2).build()) == {"workers": (["", ""], [])}
+    begun = deployment(healthy(1), replicas=2).worker("w1", state="")
+    assert workers_ahead(begun.build()) == {"workers": ([""], [])}
+    begun.machine("w1")["infrastructureMachine"]["status"] = {}
+    assert workers_ahead(begun.build()) == {"workers": (["", ""], [])}
+
+
+def test_a_step_that_only_resumes_makes_no_other_machine() -> None:
+    begun = deployment(healthy(1), replicas=1).worker("w1", state="")
+    assert not makes_another(decided(begun.build()))
+    assert makes_another(decided(deployment(healthy(1), replicas=1).build()))
