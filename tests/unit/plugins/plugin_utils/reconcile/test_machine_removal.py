@@ -209,20 +209,6 @@ def test_finite_bounds_where_the_machine_sets_none(world: World) -> None:
     assert (call["timeout"], call["volumes_timeout"]) == (600, 300)
 
 
-def test_a_workers_pods_are_protected_for_ever_where_the_machine_sets_no_bound(world: World) -> None:
-    """As in Cluster API; what holds its drain is told, and another call asks again."""
-    said = "PodDisruptionBudget shop/web"
-    world.machines.answers["node_drain"] = [Answer(True, {"state": "Running", "message": said})]
-    found = world.removal(worker=True, member_id="").take_out()
-    call = world.machines.calls[0][2]
-    assert (call["timeout"], call["volumes_timeout"], call["wait"]) == (0, 0, 0)
-    assert (found["ready"], found["msg"]) == (False, said)
-    assert world.machines.modules() == ["node_drain"]
-    world.change("m1", lambda stored: stored["spec"].update(deletion={"nodeDrainTimeoutSeconds": 90}))
-    world.removal(worker=True, member_id="").take_out()
-    assert world.machines.calls[1][2]["timeout"] == 90
-
-
 def test_a_drain_without_a_bound_ends_the_run_and_removes_nothing(world: World) -> None:
     world.change("m1", lambda stored: stored["spec"].update(deletion={"nodeDrainTimeoutSeconds": 0}))
     world.machines.answers["node_drain"] = [

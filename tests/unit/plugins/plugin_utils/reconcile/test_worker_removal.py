@@ -1,0 +1,33 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A worker's removal, where it differs from a control plane machine's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from removal_world import World
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A machine that goes, and two that stay."""
+    return World(tmp_path)
+
+
+def test_a_workers_pods_are_protected_for_ever_where_the_machine_sets_no_bound(world: World) -> None:
+    """As in Cluster API; what holds its drain is told, and another call asks again."""
+    said = "PodDisruptionBudget shop/web"
+    world.machines.answers["node_drain"] = [Answer(True, {"state": "Running", "message": said})]
+    found = world.removal(worker=True, member_id="").take_out()
+    call = world.machines.calls[0][2]
+    assert (call["timeout"], call["volumes_timeout"], call["wait"]) == (0, 0, 0)
+    assert (found["ready"], found["msg"]) == (False, said)
+    assert world.machines.modules() == ["node_drain"]
+    world.change("m1", lambda stored: stored["spec"].update(deletion={"nodeDrainTimeoutSeconds": 90}))
+    world.removal(worker=True, member_id="").take_out()
+    assert world.machines.calls[1][2]["timeout"] == 90
