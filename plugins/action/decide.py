@@ -95,6 +95,9 @@ class ActionModule(ControlPlaneAction):
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the decision; ``act`` is whether the role has something to do."""
+        return {**self._decided(arguments), "run": arguments["run"]}
+
+    def _decided(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         this = self._begin(arguments)
         if this.glance and not was_settled(self.open_objects(arguments, this.store)):
             return OBSERVE_FIRST

@@ -138,6 +138,9 @@ class ActionModule(ApplyingAction):
 
     def _end(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         started, error = arguments["started"], arguments["error"]
+        if arguments["decision"].get("run", "") != started.get("run", ""):
+            # An earlier run of the same play decided that.
+            arguments = {**arguments, "decision": {}}
         problem = self._keep_copy(arguments) if started.get("begun") else None
         if started.get("run") and not self.check_mode:
             self._note_end({**arguments, "error": error or str(problem or "")})

@@ -199,6 +199,11 @@ snapshot_first:
   returned: success
   type: bool
   version_added: 0.10.0
+run:
+  description: The run that decided, O(run).
+  returned: success
+  type: str
+  version_added: 0.10.0
 msg:
   description: The decision in one line.
   returned: success

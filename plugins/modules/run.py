@@ -124,7 +124,7 @@ options:
     default: true
     version_added: 0.10.0
   decision:
-    description: With O(state=absent), what M(kubeadm.control_plane.decide) returned last.
+    description: With O(state=absent), what M(kubeadm.control_plane.decide) returned last. That of another run counts for nothing.
     type: dict
     default: {}
     version_added: 0.10.0

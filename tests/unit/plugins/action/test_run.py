@@ -34,6 +34,7 @@ class Play:
         """What the role calls for one of them."""
         started = {"begun": not held_by, "run": run, "held_by": held_by, "batch": arguments.pop("batch", [])}
         given: Object = {"hosts": self.hosts, "decision": DONE, "store": {"path": str(self.store)}, **arguments}
+        given["decision"] = {"run": run, **given["decision"]}
         return run_action("run", check, cluster=self.hosts[number], state="absent", started=started, **given)
 
     def steps(self, number: int, run: str, *actions: str) -> None:
@@ -74,6 +75,15 @@ def test_the_last_one_sums_up(tmp_path: Path, shown: list[str]) -> None:
         f"  left to another run  {c}  alice on host ctrl1",
         f"  failed               {b}  spec.replicas: 2 is even",
     ]
+
+
+def test_what_an_earlier_run_decided_is_not_said_of_this_one(tmp_path: Path, shown: list[str]) -> None:
+    """Two roles in one play: the variable of the first one's decision is still there."""
+    play = Play(tmp_path, "a", "b")
+    earlier = {"msg": "waiting for a machine", "decision": {"action": "wait"}, "run": "earlier"}
+    play.note(0, run="mine", decision=earlier)
+    assert play.note(1)["summary"] == {"nothing": 2}
+    assert "waiting" not in shown[0]
 
 
 def test_of_actions_their_last_step_is_told(tmp_path: Path, shown: list[str]) -> None:
