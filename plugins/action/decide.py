@@ -196,12 +196,11 @@ class ActionModule(ControlPlaneAction):
 
     def _observe(self, this: Pass, objects: ClusterObjects, caller: t.Any) -> Object:
         """Return the snapshot; in check mode with the health checks' marks."""
-        snapshot = observe(
-            objects, caller, now_rfc3339(), policy=this.policy, settle=not self.check_mode, detached=self.check_mode
-        )
+        check = self.check_mode
+        snapshot = observe(objects, caller, now_rfc3339(), policy=this.policy, settle=not check, detached=check)
         worker_obstacles.add_failed(snapshot, this.arguments["failed_workers"])
         plan_and_reconcile.refuse_contradictions(check_snapshot(snapshot))
-        if not (self.check_mode and this.arguments["check_health"]):
+        if not (check and this.arguments["check_health"]):
             return snapshot
         # The marks are in the store of check mode; who is asked as a second witness depends on them.
         stored_health_checks.check_health(objects, snapshot)
