@@ -350,8 +350,8 @@ class ActionModule(ControlPlaneAction):
         limit = this.arguments["step_limit"]
         if len(steps_of(this.journal, this.arguments["run"])) >= limit:
             raise ControlPlaneFailure(
-                f"{objects.title} was still not done after {limit} steps of this run; the next would be: {said}. "
-                "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."
+                f"{objects.title} was still not done after {limit} steps, the most that a run takes; the next would be: {said}. Nothing is half done. "
+                "Look at the journal in the store for steps that repeat, then run it again: it continues there."
             )
 
     def _plan_ended(self, seen: Seen, plan: plan_and_reconcile.FollowedPlan) -> dict[str, t.Any]:

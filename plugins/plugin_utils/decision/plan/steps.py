@@ -26,6 +26,8 @@ __all__ = ["Names", "machines_ahead", "plan", "predict", "walk", "workers_ahead"
 Object = dict[str, Any]
 # Gives a new machine's name; takes the failure domain that it goes to, "" where there are none.
 Names = Callable[[str], str]
+# It is removed, and another one joins.
+_STEPS_OF_A_WORKER = 2
 
 
 def plan(snapshot: Object, limit: int = settings.PLAN_LIMIT, names: Optional[Names] = None) -> list[Object]:
@@ -34,7 +36,7 @@ def plan(snapshot: Object, limit: int = settings.PLAN_LIMIT, names: Optional[Nam
     Each is a decision with its number as `step` and the state that it `expects` as a fingerprint. The last one is what
     it ends with: none, or what it is blocked on, waits for or is postponed by. New machines get their `target.name`
     from `names`; without it the name is open, and further steps call the machine by a placeholder. A plan never has
-    more than `limit` steps; one that would is cut off with a step that is blocked by PlanTooLong, which means a fault
+    more than `limit` steps and two for each worker; one that would is cut off with a step that is blocked by PlanTooLong, which means a fault
     of this code.
     """
     return [
@@ -51,6 +53,7 @@ def walk(
     The snapshot is the one, read, that the step is decided on; the arguments are those of plan().
     """
     current = read_snapshot(snapshot)
+    limit += _STEPS_OF_A_WORKER * _workers(snapshot)
     for number in range(1, limit + 1):
         decision = decide_on(current)
         if decision["action"] in terms.ENDINGS:
@@ -62,6 +65,12 @@ def walk(
         decision = _named(current, decision, names)
         yield current, decision
         current = read_snapshot(predict(current.raw, decision))
+
+
+def _workers(snapshot: Object) -> int:
+    workers = snapshot.get("workers") or {}
+    wanted = [each["machineDeployment"]["spec"].get("replicas") or 0 for each in workers.get("deployments") or ()]
+    return len(workers.get("machines") or ()) + sum(wanted)
 
 
 def machines_ahead(snapshot: Object) -> list[Object]:
