@@ -20,65 +20,33 @@ from etcd_cluster import until
 from inflicted import grow_old
 from killed_runs import KilledRuns, locks_held, orphans, under_way
 from lab_kubernetes import BUDGETS, NEXT, VERSION, image_named, upgrades
+from lab_workers import deployment_name, joined, worker_documents
 from machines import Machines
 from traces import left_of
 from workspace import Workspace, cluster_documents
 
 pytestmark = pytest.mark.full
 NAME = "lab-work"
-WORKERS = f"{NAME}-workers"
+WORKERS = deployment_name(NAME)
 DEPLOYMENT = "cluster.x-k8s.io/deployment-name"
 PORT = 30080
 # What the steps of workers leave behind them: an entry of the journal, a machine's call, a provider's task.
 OUTWARD = r"joinWorkers > .*after (journal|node|task)"
 
 
-def worker_documents(replicas: int, version: str = VERSION, **spec: t.Any) -> list[dict[str, t.Any]]:
-    """A MachineDeployment on local machines with its templates, and a health check of its machines."""
-    config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": WORKERS}
-    machine = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "NspawnMachineTemplate", "name": WORKERS}
-    template = {
-        "metadata": {"labels": {"node.cluster.x-k8s.io/pool": "general"}},
+def health_check() -> dict[str, t.Any]:
+    """A MachineHealthCheck of the workers, with timeouts that a test can wait for."""
+    silent = [{"type": "Ready", "status": status, "timeoutSeconds": 5} for status in ("Unknown", "False")]
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineHealthCheck",
+        "metadata": {"name": WORKERS, "namespace": "default"},
         "spec": {
             "clusterName": NAME,
-            "version": version,
-            "bootstrap": {"configRef": config},
-            "infrastructureRef": machine,
+            "selector": {"matchLabels": {DEPLOYMENT: WORKERS}},
+            "checks": {"nodeStartupTimeoutSeconds": 600, "unhealthyNodeConditions": silent},
         },
     }
-    labels = {"name": "node-labels", "value": "shop=yes"}
-    join = {"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [labels]}}}
-    silent = [{"type": "Ready", "status": status, "timeoutSeconds": 5} for status in ("Unknown", "False")]
-    return [
-        {
-            "apiVersion": "cluster.x-k8s.io/v1beta2",
-            "kind": "MachineDeployment",
-            "metadata": {"name": WORKERS, "namespace": "default"},
-            "spec": {"clusterName": NAME, "replicas": replicas, "template": template, **spec},
-        },
-        {
-            "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2",
-            "kind": "KubeadmConfigTemplate",
-            "metadata": {"name": WORKERS, "namespace": "default"},
-            "spec": {"template": {"spec": join}},
-        },
-        {
-            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
-            "kind": "NspawnMachineTemplate",
-            "metadata": {"name": WORKERS, "namespace": "default"},
-            "spec": {"template": {"spec": {}}},
-        },
-        {
-            "apiVersion": "cluster.x-k8s.io/v1beta2",
-            "kind": "MachineHealthCheck",
-            "metadata": {"name": WORKERS, "namespace": "default"},
-            "spec": {
-                "clusterName": NAME,
-                "selector": {"matchLabels": {DEPLOYMENT: WORKERS}},
-                "checks": {"nodeStartupTimeoutSeconds": 600, "unhealthyNodeConditions": silent},
-            },
-        },
-    ]
 
 
 def web() -> list[dict[str, t.Any]]:
@@ -172,7 +140,8 @@ class Lab:
         own = cluster_documents(
             NAME, replicas=1, version=version, kubeadm={"clusterConfiguration": {"controllerManager": grace}}
         )
-        text = yaml.safe_dump_all([*own, *worker_documents(workers, version)], sort_keys=False)
+        documents = [*own, *worker_documents(NAME, workers, version), health_check()]
+        text = yaml.safe_dump_all(documents, sort_keys=False)
         self.workspace.write(NAME, text)
 
     def scale(self, replicas: int) -> None:
@@ -238,9 +207,7 @@ def visitor(lab: Lab) -> t.Iterator[Visitor]:
 def test_one_manifest_makes_control_plane_and_workers(lab: Lab) -> None:
     """Both workers are Ready, with the template's labels and kubelet arguments, and hold no key of the cluster."""
     for name in lab.whole(2):
-        labels = json.loads(lab.machines.kubectl("get", "node", name, "-o", "json"))["metadata"]["labels"]
-        assert (labels["shop"], labels["node.cluster.x-k8s.io/pool"]) == ("yes", "general")
-        assert lab.machines.ssh(name, "find /etc/kubernetes -name admin.conf -o -name '*.key'") == ""
+        joined(lab.machines, name)
     text = lab.workspace.playbook("status").succeeded().text
     assert f"workers {WORKERS}: 2 desired, 2 existing, 2 available, 2 up to date; {VERSION} wanted" in text
 
