@@ -76,7 +76,11 @@ def decide_workers(workers: Workers, conditions: Conditions) -> Optional[Outcome
         outcome.reasons += [reason(DELETING, f"MachineDeployment {clip(name, 80)} is deleted") for name in ended]
         return outcome
     troubles = [each for step in steps for each in step.troubles]
-    outcome = held(troubles) if troubles else Outcome(terms.NONE)
+    # What ends by itself is waited for before the run fails with the rest.
+    passing = [each for each in troubles if each.waits and each.reason in (bootstraps.AT_WORK, NOT_AVAILABLE)]
+    outcome = held(passing or troubles) if troubles else Outcome(terms.NONE)
+    if passing:
+        outcome.blocked_on += [each.document() for each in troubles if each not in passing]
     outcome.reasons += [told for step in steps for told in step.told]
     return outcome
 

@@ -97,6 +97,16 @@ def test_one_that_could_not_be_made_is_not_tried_again_in_the_run() -> None:
     assert (found["action"], blocked_on(found)) == ("blocked", ["HostsMissing"])
 
 
+def test_what_ends_by_itself_is_waited_for_before_the_run_fails() -> None:
+    """Another worker's kubeadm, or a Node that has only just joined; what needs a person is named meanwhile."""
+    at_work = obstructed(deployment(healthy(1), replicas=3).worker("w1")).worker("w2", state="Running", age=30)
+    at_work.machine("w2")["bootstrapUnit"] = {"answers": True, "state": "Running"}
+    new = obstructed(deployment(healthy(1), replicas=3).worker("w1")).worker("w2", ready="False", age=5)
+    for builder, reason in ((at_work, "WorkerBootstrapUnderWay"), (new, "WorkersNotAvailable")):
+        found = decided(builder.build())
+        assert (found["action"], blocked_on(found)) == ("wait", [reason, "HostsMissing"])
+
+
 def test_a_runs_failures_become_obstacles_of_their_deployment() -> None:
     snapshot = second(deployment(healthy(1), replicas=2).worker("w1").worker("w2", state="").build(), 1, "o1")
     worker_obstacles.add_failed(snapshot, [{"name": "w2", "message": "no quota"}, {"name": "gone", "message": "a"}])
