@@ -172,18 +172,15 @@ def test_of_a_cluster_that_is_deleted(cluster: Cluster) -> None:
     assert found is not None and "ownerReferences" not in found["metadata"]
 
 
-def test_those_of_others_stay_as_they_are(cluster: Cluster) -> None:
-    """What another controller owns, or a MachineSet of no deployment here."""
+@pytest.mark.parametrize(
+    ("kind", "labels"), [("MachineSet", {}), ("Machine", {"cluster.x-k8s.io/deployment-name": DEPLOYMENT})]
+)
+def test_those_of_others_stay_as_they_are(cluster: Cluster, kind: str, labels: dict[str, str]) -> None:
+    """What a MachineSet of no deployment here owns, or a Machine, as Cluster API has it."""
     cluster.lose(MACHINE)
-    other = [{"apiVersion": "a.b/v1", "kind": "MachineSet", "name": "other", "uid": "1", "controller": True}]
-    for kind in (INFRASTRUCTURE, KUBEADM_CONFIG):
-        cluster.store.modify(
-            kind,
-            "default",
-            NAME,
-            lambda stored: stored["metadata"].update(
-                ownerReferences=other, labels={"cluster.x-k8s.io/cluster-name": "my-cluster"}
-            ),
-        )
+    owners = [{"apiVersion": "a.b/v1", "kind": kind, "name": "other", "uid": "1", "controller": True}]
+    metadata = {"ownerReferences": owners, "labels": {"cluster.x-k8s.io/cluster-name": "my-cluster", **labels}}
+    for each in (INFRASTRUCTURE, KUBEADM_CONFIG):
+        cluster.store.modify(each, "default", NAME, lambda stored: stored["metadata"].update(metadata))
     before = cluster.kept.files()
     assert cluster.restore() == [] and cluster.kept.files() == before
