@@ -241,12 +241,3 @@ FULL: tuple[Configuration, ...] = (
     _bounded("versions, three faults", ("spec flips", *_MARKS, *_MEMBERS), 3, versions=True),
     *BOUNDED,
 )
-
-
-def named(name: str) -> Configuration:
-    """The configuration of that name."""
-    for configuration in (*BOUNDED, *FULL):
-        if configuration.name == name:
-            return configuration
-    known = ", ".join(each.name for each in (*BOUNDED, *FULL))
-    raise SystemExit(f"no configuration {name!r}; there are: {known}")

@@ -108,6 +108,12 @@ class Explorer:
         self.result.seconds = time.monotonic() - begin
         return self.result
 
+    def _observe(self, world: World) -> Object:
+        return render.observe(self.configuration, world)
+
+    def _described(self, world: World) -> str:
+        return describe(world)
+
     def _canonical(self, world: World) -> World:
         return canonical(world, self.configuration.merged, self.configuration.counts)
 
@@ -129,7 +135,7 @@ class Explorer:
         return decision
 
     def _visit(self, world: World) -> Iterator[tuple[str, World]]:
-        first_seen = render.observe(self.configuration, world)
+        first_seen = self._observe(world)
         if self.configuration.validate:
             for problem in check_snapshot(first_seen):
                 raise AssertionError(f"the model renders a snapshot that is none: {problem} of {describe(world)}")
@@ -259,7 +265,7 @@ class Explorer:
         at: Optional[World] = world
         while at is not None:
             parent, step = self.parents[at]
-            lines.append(f"{step} -> {describe(at)}")
+            lines.append(f"{step} -> {self._described(at)}")
             at = parent
         return lines[::-1]
 
@@ -283,7 +289,7 @@ class Explorer:
         if seen == len(waiting):
             return
         circle = min((world for world, count in waiting.items() if count), key=lambda each: self.depths[each])
-        snapshot = render.observe(self.configuration, circle)
+        snapshot = self._observe(circle)
         trace = self._trace(circle)
         self.result.failures.append(
             Failure("I10: good steps lead in a circle", trace, circle, snapshot, decide(snapshot))
@@ -299,7 +305,7 @@ class Explorer:
             # Where ages are not told apart, which of two machines is the older one may differ from step to step.
             planned = any(each[0] == step[0] for each in decided) if self.configuration.merged else step in decided
             if not ends and not planned:
-                snapshot = render.observe(self.configuration, world)
+                snapshot = self._observe(world)
                 self._fail(f"I14: planned next: {step}; decided next: {decided}", world, snapshot, decide(snapshot))
 
     def _decided_from(self, world: World) -> list[Step]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision as original
+from model.workers import mutants as workers
 
 _SOURCE = Path(next(iter(original.__path__))).parents[1]
 _INSIDE = Path("ansible_collections", "kubeadm", "control_plane", "plugins")
@@ -327,6 +328,7 @@ MUTANTS: tuple[Mutant, ...] = (
         '    if machine.node.get("ready") == terms.UNKNOWN:\n        return condition(\n            kind,\n            terms.TRUE,',
         "three machines, partly seen",
     ),
+    *(_one(*each) for each in workers.WRONG_RULES),
 )
 
 

@@ -16,15 +16,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from model.configuration import BOUNDED, FULL, Configuration, named
+from model import configuration as control_plane
 from model.explore import Explorer, Result
 from model.mutants import MUTANTS, Mutant, NotApplicable
 from model.mutants import hunt as hunt_in
+from model.workers import rollouts
+from model.workers.explore import WorkersExplorer
+
+BOUNDED = (*control_plane.BOUNDED, *rollouts.BOUNDED)
+FULL = (*control_plane.FULL, *rollouts.FULL)
 
 _WIDTH = 160
 _HEADER = (
     f"{'configuration':<34}{'states':>10}{'transitions':>13}{'decisions':>11}{'depth':>7}{'seconds':>9}  ends with"
 )
+
+
+def explorer(name: str, most_failures: int = 1) -> Explorer:
+    """The exploration of the configuration of that name, of a control plane or of workers."""
+    for each in rollouts.FULL:
+        if each.name == name:
+            return WorkersExplorer(each, most_failures)
+    for configuration in control_plane.FULL:
+        if configuration.name == name:
+            return Explorer(configuration, most_failures)
+    raise SystemExit(f"no configuration {name!r}; there are: {', '.join(each.name for each in FULL)}")
 
 
 def line(result: Result) -> str:
@@ -41,16 +57,14 @@ def explore(job: tuple[str, int]) -> Result:
     name, most = job
     # Millions of small tuples that stay: looking through them for garbage again and again only costs.
     gc.set_threshold(200_000, 50, 1000)
-    return Explorer(named(name), most).run()
+    return explorer(name, most).run()
 
 
-def run(
-    configurations: Sequence[Configuration], most_failures: int, processes: int, stop: bool = False
-) -> list[Result]:
-    """Explore all, print each as it is done with its counter-examples; with `stop` no more than up to the first of these."""
+def run(names: Sequence[str], most_failures: int, processes: int, stop: bool = False) -> list[Result]:
+    """Explore all of these names, print each as it is done with its counter-examples; with `stop` no more than up to the first of these."""
     print(_HEADER)
     results = []
-    jobs = [(configuration.name, most_failures) for configuration in configurations]
+    jobs = [(name, most_failures) for name in names]
     with multiprocessing.Pool(processes) as pool:
         for result in pool.imap_unordered(explore, jobs, chunksize=1):
             print(line(result), flush=True)
@@ -119,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.mutants:
         return hunt(options.processes)
-    chosen = [named(name) for name in options.configuration] or list(FULL if options.full else BOUNDED)
+    chosen = options.configuration or [each.name for each in (FULL if options.full else BOUNDED)]
     begin = time.monotonic()
     results = run(chosen, options.failures, options.processes, options.stop)
     failures = [failure for result in results for failure in result.failures]

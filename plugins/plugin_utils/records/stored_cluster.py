@@ -40,6 +40,7 @@ from .workers import stored_workers
 _METADATA = ("labels", "annotations")
 # What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
 _SPEC, _PAUSED = "spec", "paused"
+_PAUSABLE = (CLUSTER, MACHINE_DEPLOYMENT)
 _NOTED = (kinds.CLUSTER_RESOURCE_SET, kinds.CONFIG_MAP, kinds.MACHINE_DEPLOYMENT)
 _STORED = "the store (the manifest leaves replicas out)"
 _SCALE = "Set it with the playbook scale, or in the manifest."
@@ -219,10 +220,8 @@ def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None)
         if key in desired:
             merged[key] = copy.deepcopy(desired[key])
     recorded = _given_before(stored)
-    if kind_ref_of(desired) == CLUSTER:
+    if kind_ref_of(desired) in _PAUSABLE:
         merged["spec"] = keep_equivalent(stored["spec"], _with_pause(stored["spec"], desired["spec"], recorded))
-    elif kind_ref_of(desired) == MACHINE_DEPLOYMENT:
-        merged["spec"] = keep_equivalent(stored["spec"], desired["spec"])
     elif kind_ref_of(desired) == CONTROL_PLANE and cluster is not None:
         merged["spec"] = settle(stored["spec"], desired["spec"], cluster)
     desired = _with_record(desired)
@@ -240,9 +239,9 @@ def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None)
 
 
 def _with_pause(stored: Object, desired: Object, recorded: t.Mapping[str, list[str]]) -> Object:
-    """Return a Cluster's spec, with the stored pause where unstated.
+    """Return a spec, with the stored pause where unstated.
 
-    Unstated: the manifest neither states whether the Cluster is paused nor started the pause.
+    It is a Cluster's or a MachineDeployment's. Unstated: the manifest neither states whether it is paused nor started the pause.
     """
     silent = desired.get(_PAUSED) is None and _PAUSED not in recorded.get(_SPEC, ())
     return {**desired, _PAUSED: stored[_PAUSED]} if silent and stored.get(_PAUSED) else desired
@@ -251,7 +250,7 @@ def _with_pause(stored: Object, desired: Object, recorded: t.Mapping[str, list[s
 def _with_record(desired: Object) -> Object:
     """Return a manifest's object with the record of the fields it gives.
 
-    Recorded are its labels and annotations, and whether it pauses its Cluster.
+    Recorded are its labels and annotations, and whether it pauses what it is about.
 
     What a user alone makes elsewhere has the note in any case: without it, a Secret of Cluster API's type would be taken for a controller's.
     """
@@ -259,7 +258,7 @@ def _with_record(desired: Object) -> Object:
     if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE) and not noted:
         return desired
     given = {key: sorted(desired["metadata"].get(key) or {}) for key in _METADATA}
-    if kind_ref_of(desired) == CLUSTER and desired["spec"].get(_PAUSED):
+    if kind_ref_of(desired) in _PAUSABLE and desired["spec"].get(_PAUSED):
         given[_SPEC] = [_PAUSED]
     record = {key: names for key, names in given.items() if names}
     if not record and not noted:

@@ -69,6 +69,10 @@ _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
         INFO,
     ),
 }
+_MACHINE_DEPLOYMENT: Mapping[str, tuple[str, str, str, str]] = {
+    "Available": ("Available", "WaitingForAvailableMachines", "WaitingForAvailableMachines", WARNING),
+    "MachineSetReady": ("MachinesReady", "WaitingForMachineSet", "WaitingForMachineSet", INFO),
+}
 # The conditions that a Machine's summary is made of; the others count for its control plane only.
 _MACHINE_SUMMARY = (INFRASTRUCTURE_READY, "BootstrapReady", "NodeHealthy", *HEALTH_MARKS)
 
@@ -99,6 +103,23 @@ def machine(stored: Object, current: Sequence[Object], now: int, removed: Sequen
         if each.get("type") in HEALTH_MARKS and each["type"] not in removed
     ]
     return _whole(stored, _translated(_MACHINE, [*current, *marks]), now, _MACHINE_SUMMARY)
+
+
+def machine_deployment(stored: Object, current: Sequence[Object], now: int) -> list[Object]:
+    """Return a MachineDeployment's conditions of the older contract.
+
+    Its summary is whether enough of its machines are available. The arguments are those of :func:`control_plane`.
+    """
+    return _whole(stored, _translated(_MACHINE_DEPLOYMENT, current), now, ("Available",))
+
+
+def machine_set(stored: Object, current: Sequence[Object], now: int) -> list[Object]:
+    """Return a MachineSet's conditions of the older contract.
+
+    The arguments are those of :func:`control_plane`.
+    """
+    machines = {"MachinesReady": _CONTROL_PLANE["MachinesReady"]}
+    return _whole(stored, [*_translated(machines, current), _resized(current), _created()], now)
 
 
 def cluster(stored: Object, current: Sequence[Object], control_plane_ready: Object, now: int) -> list[Object]:

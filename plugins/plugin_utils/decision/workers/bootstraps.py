@@ -15,7 +15,7 @@ from ...documents.names import typed_name
 from ...objects import advice
 from .. import terms
 from ..checks.trouble import Trouble
-from ..creation.bootstrap import asked_to_go, may_run
+from ..creation.bootstrap import marked, may_run
 from ..snapshot.typed_snapshot import MachineView, View
 from .held_back import CHECK, not_made, title
 from .worker_view import DeploymentView
@@ -26,13 +26,14 @@ BOOTSTRAP_FAILED, AT_WORK, SILENT = "WorkerBootstrapFailed", "WorkerBootstrapUnd
 def resumes(view: View, deployment: DeploymentView, machine: MachineView) -> bool:
     """Return whether a bootstrap is to be started, or its end recorded.
 
-    One that was never started is resumed only where it is as new ones are.
+    One that was never started is resumed only where it is as new ones are, and stays. An end is recorded of one that is to be replaced, too: it may wait
+    long for its turn.
     """
-    if machine.deleting or asked_to_go(machine) or machine.infrastructure_gone or not_made(deployment, machine):
+    if machine.deleting or machine.infrastructure_gone or not_made(deployment, machine):
         return False
     if machine.bootstrap == terms.RUNNING:
         return bool(machine.unit.get("answers")) and machine.unit.get("state") != terms.RUNNING
-    return machine.bootstrap == "" and not deployment.outdated[deployment.set_of(machine).name]
+    return machine.bootstrap == "" and not marked(machine) and not deployment.outdated[deployment.set_of(machine).name]
 
 
 def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Optional[Trouble]:

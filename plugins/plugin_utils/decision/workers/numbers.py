@@ -85,17 +85,13 @@ def _rolled(
 ) -> list[MachineView]:
     """Return the outdated machines that may go now.
 
-    Unavailable ones first, and available ones while more than `least` machines are available. A new machine that isn't available holds one back, so
-    that a template that doesn't work does not take over all machines.
+    Unavailable ones first, then available ones while at least `least` machines stay available. A new machine that isn't available holds one back, so
+    that a template that does not work does not take over all machines.
     """
-    available = [machine for machine in [*new, *old] if is_available(machine, conditions)]
-    waiting = sum(1 for machine in new if machine not in available)
+    working = [machine for machine in [*new, *old] if is_available(machine, conditions)]
+    waiting = sum(1 for machine in new if machine not in working)
     room = max(0, len(new) + len(old) - max(0, least) - waiting)
-    ordered = _by_set(deployment, old, conditions)
-    chosen = [machine for machine in ordered if machine not in available][:room]
-    spare = max(0, len(available) - max(0, least))
-    chosen += [machine for machine in ordered if machine in available][: min(spare, room - len(chosen))]
-    return chosen
+    return sorted(_by_set(deployment, old, conditions), key=lambda machine: machine in working)[:room]
 
 
 def _by_set(

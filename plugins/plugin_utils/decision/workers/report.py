@@ -46,10 +46,10 @@ def report_on(view: View) -> Report:
         blocked = [trouble.message for trouble in held_back(view, each)]
         found = deployment_conditions(workers, each, machines, blocked)
         deployments[each.name] = found
-        status["machineDeployments"][each.name] = deployment_status(each, machines, found)
+        status["machineDeployments"][each.name] = deployment_status(each, machines, found, view.now)
         for owned in each.sets:
             sets[owned.name] = set_conditions(workers, each, owned, machines, blocked)
-            status["machineSets"][owned.name] = set_status(owned, machines)
+            status["machineSets"][owned.name] = set_status(owned, machines, sets[owned.name], view.now)
     status["workers"] = {
         machine.name: machine_status(view, machine, machines[machine.name]) for machine in workers.machines
     }

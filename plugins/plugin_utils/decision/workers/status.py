@@ -10,6 +10,7 @@ from typing import Any
 
 from ...objects import kinds
 from .. import terms
+from ..conditions import older_contract
 from ..conditions.machine import is_true
 from ..conditions.status_fields import observed_generation, versions
 from ..snapshot.typed_snapshot import MachineView
@@ -19,12 +20,13 @@ from .worker_view import DeploymentView, SetView, Workers
 Object = dict[str, Any]
 
 
-def deployment_status(deployment: DeploymentView, machines: Conditions, found: Sequence[Object]) -> Object:
+def deployment_status(deployment: DeploymentView, machines: Conditions, found: Sequence[Object], now: int) -> Object:
     """Return a MachineDeployment's status; `found` are its conditions."""
     own = deployment.machines
     counted = _counters(own, machines)
     missing = max(0, deployment.replicas - counted["availableReplicas"])
     older = {
+        "conditions": older_contract.machine_deployment(deployment.document, found, now),
         "readyReplicas": counted["readyReplicas"],
         "availableReplicas": counted["availableReplicas"],
         "updatedReplicas": counted["upToDateReplicas"],
@@ -42,11 +44,14 @@ def deployment_status(deployment: DeploymentView, machines: Conditions, found: S
     }
 
 
-def set_status(owned: SetView, machines: Conditions) -> Object:
-    """Return a MachineSet's status."""
+def set_status(owned: SetView, machines: Conditions, found: Sequence[Object], now: int) -> Object:
+    """Return a MachineSet's status; `found` are its conditions."""
     counted = _counters(owned.machines, machines)
-    older = {"fullyLabeledReplicas": counted["replicas"]}
-    older.update({key: counted[key] for key in ("readyReplicas", "availableReplicas")})
+    older = {
+        "conditions": older_contract.machine_set(owned.document, found, now),
+        "fullyLabeledReplicas": counted["replicas"],
+        **{key: counted[key] for key in ("readyReplicas", "availableReplicas")},
+    }
     return {
         "selector": _selector(owned.document),
         **counted,

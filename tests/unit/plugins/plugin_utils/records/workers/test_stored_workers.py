@@ -131,6 +131,21 @@ def test_the_store_follows_the_manifest(tmp_path: Path) -> None:
     assert change.startswith(f"change MachineDeployment default/{NAME}: spec.replicas")
 
 
+def test_a_pause_is_whose_who_paused(kept: Kept) -> None:
+    """As a Cluster's: one that was set in the store stays while the manifest is silent, and ends where the manifest began it."""
+    for paused in (True, False):
+        kept.store.modify(
+            MACHINE_DEPLOYMENT, "default", NAME, lambda stored, to=paused: stored["spec"].update(paused=to)
+        )
+        assert kept.apply([*kept.documents, *documents()]) == []
+        assert deployment_of(kept)["spec"]["paused"] is paused
+    told = documents()
+    told[0]["spec"]["paused"] = True
+    kept.apply([*kept.documents, *told])
+    kept.apply([*kept.documents, *documents()])
+    assert not deployment_of(kept)["spec"].get("paused")
+
+
 def test_a_deployment_that_leaves_the_manifest_stays(kept: Kept) -> None:
     """No typing error costs workers; one that was applied with kubectl was never in it."""
     made(kept, "pool-w1")

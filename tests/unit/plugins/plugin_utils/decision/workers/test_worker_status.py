@@ -1,0 +1,98 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Status of MachineDeployments, MachineSets and the Cluster's workers, in both contracts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builders import healthy
+from worker_snapshots import NAME, SETS, WorkerBuilder, deployment
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+
+Object = dict[str, Any]
+
+
+def two(ready: str = "True", replicas: int = 2) -> WorkerBuilder:
+    """Two workers, the second one as told."""
+    return deployment(healthy(1), replicas).worker("w1").worker("w2", ready=ready)
+
+
+def states(conditions: list[Object]) -> dict[str, tuple[str, str]]:
+    """Status and reason of each condition."""
+    return {each["type"]: (each["status"], each.get("reason", "")) for each in conditions}
+
+
+def older(status: Object) -> dict[str, tuple[str, str]]:
+    """The conditions of the contract v1beta1."""
+    return states(status["deprecated"]["v1beta1"]["conditions"])
+
+
+def test_counters_and_selector() -> None:
+    """Those of the older contract, too; what is missing altogether is unavailable."""
+    status = decide(two("False", 3).build())["status"]
+    own = status["machineDeployments"][NAME]
+    counted = {"replicas": 2, "readyReplicas": 1, "availableReplicas": 1, "upToDateReplicas": 2}
+    assert {key: own[key] for key in counted} == counted and own["phase"] == "ScalingUp"
+    assert (
+        own["versions"] == [{"version": "v1.20.2", "replicas": 2}]
+        and "cluster.x-k8s.io/cluster-name" in own["selector"]
+    )
+    before = own["deprecated"]["v1beta1"]
+    assert (before["updatedReplicas"], before["unavailableReplicas"], before["readyReplicas"]) == (2, 2, 1)
+    assert status["machineSets"][SETS["new"]]["deprecated"]["v1beta1"]["fullyLabeledReplicas"] == 2
+    assert status["cluster"]["workers"] == {"desiredReplicas": 3, **counted}
+
+
+def test_conditions_of_both_contracts() -> None:
+    """A deployment's summary of v1beta1 is whether enough are available; a set's tells what it lacks."""
+    decision = decide(two().build())
+    found, status = decision["conditions"], decision["status"]
+    kinds = (
+        "Available",
+        "MachinesReady",
+        "MachinesUpToDate",
+        "RollingOut",
+        "ScalingUp",
+        "ScalingDown",
+        "Remediating",
+        "Deleting",
+        "Paused",
+    )
+    assert sorted(states(found["machineDeployments"][NAME])) == sorted(kinds)
+    assert sorted(states(found["machineSets"][SETS["new"]])) == sorted(set(kinds) - {"Available", "RollingOut"})
+    assert older(status["machineDeployments"][NAME]) == dict.fromkeys(
+        ("Ready", "Available", "MachineSetReady"), ("True", "")
+    )
+    assert older(status["machineSets"][SETS["new"]]) == dict.fromkeys(
+        ("Ready", "MachinesReady", "MachinesCreated", "Resized"), ("True", "")
+    )
+    decision = decide(two("False", 3).build())
+    assert states(decision["conditions"]["machineDeployments"][NAME])["ScalingUp"] == ("True", "ScalingUp")
+    told = older(decision["status"]["machineDeployments"][NAME])
+    assert told["Ready"] == told["Available"] == ("False", "WaitingForAvailableMachines")
+    assert told["MachineSetReady"] == ("False", "WaitingForMachineSet")
+    assert older(decision["status"]["machineSets"][SETS["new"]])["MachinesReady"] == ("False", "MachinesNotReady")
+
+
+def test_a_pause_is_told() -> None:
+    """The annotation is; spec.paused only rests a rollout, as in Cluster API."""
+    for change, status in ((lambda built: built.annotated(paused=""), "True"), (lambda built: built, "False")):
+        built = two()
+        built.document["spec"]["paused"] = True
+        found = decide(change(built).build())["conditions"]["machineDeployments"][NAME]
+        assert states(found)["Paused"][0] == status
+
+
+def test_conditions_of_the_cluster() -> None:
+    """Only where it has MachineDeployments."""
+    names = {"WorkersAvailable", "WorkerMachinesReady", "WorkerMachinesUpToDate"}
+    found = states(decide(two("False").build())["conditions"]["cluster"])
+    assert {name: found[name][0] for name in names} == {
+        "WorkersAvailable": "False",
+        "WorkerMachinesReady": "False",
+        "WorkerMachinesUpToDate": "True",
+    }
+    assert not names & set(states(decide(healthy(1).build())["conditions"]["cluster"]))
