@@ -261,9 +261,19 @@ def test_a_nodes_conditions_are_kept_with_their_times_and_without_their_messages
     assert node["ready"] == "Unknown" and "networkReady" not in node
 
 
-def test_a_kubelet_without_a_network_plugin_is_told_from_others() -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: "
+        "cni plugin not initialized",
+        # A kubelet 1.20, above containerd and with dockershim, whose pods' conditions it names besides.
+        "runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized",
+        "[runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:docker: network plugin is not ready: cni config "
+        "uninitialized, CSINode is not yet initialized]",
+    ],
+)
+def test_a_kubelet_without_a_network_plugin_is_told_from_others(said: str) -> None:
     """Its reason is KubeletNotReady like any other one's; what the runtime lacks is in the message alone."""
-    said = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"
     ready = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": said}
     item = {"metadata": {"name": "a"}, "status": {"conditions": [ready]}}
     [node] = parse({"api": {"answers": True}, "objects": {"nodes": [trim.node(item)]}}, "a")["nodes"]
