@@ -19,7 +19,15 @@ from ..module_utils.common import sealed
 from ..module_utils.common.values import now_rfc3339
 from ..module_utils.workload_api import static_pod_flags
 from ..plugin_utils.adoption import manifest as adoption_manifest
-from ..plugin_utils.adoption.evidence import Host, Problem, configuration, problems, read_host, unfit
+from ..plugin_utils.adoption.evidence import (
+    Host,
+    Problem,
+    configuration,
+    problems,
+    read_host,
+    unfit,
+    workers_left_alone,
+)
 from ..plugin_utils.adoption.writer import Writer, host_of_machine, is_adopted, other_cluster
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
@@ -74,7 +82,12 @@ class ActionModule(ControlPlaneAction):
         self._refuse_another(store, hosts)
         adopted = is_adopted(objects, hosts)
         manifest, text, more = self._manifest(hub, hosts, adopted)
-        notes += more + self._drift(hosts, manifest)
+        managed = (
+            [str(((each.get("status") or {}).get("nodeRef") or {}).get("name")) for each in objects.workers]
+            if objects
+            else []
+        )
+        notes += more + self._drift(hosts, manifest) + workers_left_alone(hosts, managed)
         writer = Writer(store, manifest, hosts, now_rfc3339(), self._call_claim)
         self.check_lock(arguments)
         if not adopted:

@@ -118,6 +118,11 @@ def test_a_whole_life(workspace: Workers) -> None:
     configs = [workspace.world()["bootstraps"][name]["config"] for name in first]
     assert all("caCertHashes" in each and "controlPlane" not in each for each in configs)
     assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+    selector = {"matchLabels": {"cluster.x-k8s.io/deployment-name": f"{NAME}-workers"}}
+    group = {"name": "clocks", "nodeSelector": selector, "commands": [{"pass": {}}]}
+    action = json.dumps({"operator_spec": {"custom": {"workflow": [group]}}})
+    told = workspace.playbook("action", "--check", "-e", action).succeeded().text
+    assert all(name in told for name in first) and f"{NAME}-control-plane-" not in told
     workspace.wanted(1, "large")
     workspace.playbook("reconcile").succeeded()
     [second] = workspace.whole(1)

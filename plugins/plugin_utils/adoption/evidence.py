@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ...module_utils.common import sealed
 from ...module_utils.common.bounded_yaml import read_json
 from ...module_utils.common.kubernetes_versions import read_version
+from ...module_utils.common.values import clip, shortened
 from ...module_utils.common.violations import ManifestError
 from ..kubeadm.configuration import any_form
 from ..observe import additional_facts
@@ -22,6 +23,7 @@ from ..pki.certificates import PkiError
 Object = dict[str, t.Any]
 AUTHORITIES = ("ca", "etcd", "proxy")
 CLAIM_FILE = "/var/lib/kubeadm-control-plane/claim.json"
+_SHOWN = 10
 _MACHINE_ANNOTATION = "cluster.x-k8s.io/machine"
 
 
@@ -220,6 +222,24 @@ def _nodes(hosts: t.Sequence[Host]) -> list[Problem]:
     text = f"control plane Node {', '.join(rest)} belongs to none of the hosts ({', '.join(sorted(host.name for host in hosts))})"
     fix = "Add its host to the group. If that machine is gone for good, delete its Node (kubectl delete node) and its etcd member first."
     return [Problem("UnknownNode", "", text, fix)]
+
+
+def workers_left_alone(hosts: t.Sequence[Host], managed: t.Container[str]) -> list[str]:
+    """Return what becomes of the cluster's workers, [] where it has none.
+
+    Those in `managed`, by their Nodes' names, have a Machine already.
+    """
+    names = sorted({str(each) for host in hosts for each in host.workload["workerNodes"]})
+    left = [each for each in names if each not in managed]
+    if not left:
+        return []
+    text = (
+        f"{len(left)} worker Node{'s stay as they are, and have' if len(left) > 1 else ' stays as it is, and has'} no Machine: "
+        f"{clip(shortened(left, _SHOWN), 2000)}. No run makes, upgrades or removes any of them"
+    )
+    return [
+        f"{text}; Actions reach hosts of the inventory group <cluster>_workers. New workers come with a MachineDeployment."
+    ]
 
 
 def _versions(hosts: t.Sequence[Host], hub: t.Mapping[str, t.Any]) -> list[Problem]:

@@ -82,7 +82,12 @@ class Graph:
         listed = [SECRET, *_KINDS, *self._provider_kinds(infrastructure)]
         for kind_ref in dict.fromkeys(listed):
             for each in self._store.list(kind_ref, self.namespace, {CLUSTER_LABEL: self.cluster}):
-                self._add(each)
+                # A template that several clusters name has one cluster's label, and is nobody's alone.
+                template = kind_ref[1].endswith("Template")
+                self._add(
+                    each,
+                    own=not template or not used_by_others(self._store, self.namespace, self.cluster, key_of(each)),
+                )
         for each in self._store.list(stored_health_checks.HEALTH_CHECK, self.namespace):
             if (each.get("spec") or {}).get("clusterName") == self.cluster:
                 self._add(each)

@@ -118,19 +118,16 @@ def _label(obj: Object, manifest: ClusterManifest) -> Object:
     """
     if kind_ref_of(obj) == CLUSTER:
         infrastructure_versions.note(obj, manifest)
-    labelled = (manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"], kinds.KUBEADM_CONFIG_TEMPLATE)
-    if obj["kind"] in labelled:
-        labels = obj["metadata"].get("labels") or {}
-        obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: str(manifest.cluster["metadata"]["name"])}
-    elif _identity(obj) in {_identity(each) for each in manifest.worker_templates}:
-        # A machine template that several clusters name stays the first one's.
-        labels = obj["metadata"].get("labels") or {}
-        obj["metadata"]["labels"] = {CLUSTER_LABEL: str(manifest.cluster["metadata"]["name"]), **labels}
+    cluster, labels = str(manifest.cluster["metadata"]["name"]), obj["metadata"].get("labels") or {}
+    if obj["kind"] in (manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"]):
+        obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: cluster}
+    elif any(
+        (obj["kind"], obj["metadata"]["name"]) == (each["kind"], each["metadata"]["name"])
+        for each in manifest.worker_templates
+    ):
+        # A template that several clusters name stays the first one's.
+        obj["metadata"]["labels"] = {CLUSTER_LABEL: cluster, **labels}
     return obj
-
-
-def _identity(obj: Object) -> tuple[str, str]:
-    return str(obj["kind"]), str(obj["metadata"]["name"])
 
 
 def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object]) -> list[str]:

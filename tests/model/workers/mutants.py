@@ -87,8 +87,8 @@ WRONG_RULES: tuple[tuple[str, ...], ...] = (
     (
         "workers are made for a replacement without consent",
         _WORKERS + "decide_workers.py",
-        "change.fill if policy else change.make",
-        "change.make",
+        "    if make and not policy:\n",
+        "    if make:\n",
         "workers with consent",
     ),
     (

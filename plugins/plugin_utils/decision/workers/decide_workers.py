@@ -156,14 +156,16 @@ def _make(
         step.join.append(_entry(deployment, deployment.set_of(machine).name, machine))
     if begun or may_join:
         step.reasons.append(reason(RESUMED, f"{title(deployment)}: resume {_listed([*begun, *may_join])}"))
-    policy = replacement_policy(view)[0] if change.make > change.fill else []
+    # Where consent is asked for, those that need none are a step of their own.
+    asks = (view.raw.get("policy") or {}).get("replace") in (terms.REPLACE_ASK, terms.REPLACE_NEVER)
+    make = change.fill if asks and change.fill else change.make
+    policy = replacement_policy(view)[0] if make > change.fill else []
     if holds and (change.make or len(resumed) > len(begun)):
         step.troubles += holds
         return
     step.troubles += policy
-    make = change.fill if policy else change.make
-    step.join += [_entry(deployment, change.make_as, None) for _number in range(make)]
-    if make:
+    if make and not policy:
+        step.join += [_entry(deployment, change.make_as, None) for _number in range(make)]
         why = SCALING_UP if change.fill else numbers.OUTDATED
         joined = sum(1 for machine in deployment.live if machine.joined)
         step.reasons.append(

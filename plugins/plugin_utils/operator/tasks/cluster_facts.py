@@ -17,7 +17,7 @@ from ....module_utils.common.values import condition_of, now_rfc3339
 from ....module_utils.workload_api.compare_and_swap import Read
 from ...calls.machine_connection import Answer, Machine, MachineCaller
 from ...documents.names import is_dns_subdomain
-from ...objects import actions
+from ...objects import actions, kinds
 from ...objects.conditions import READY
 from ...observe.observation import observe
 from ...records.cluster_objects import ClusterObjects, Object
@@ -115,8 +115,13 @@ class Facts:
     def _node(self, item: Object, versions: t.Mapping[str, str]) -> NodeFacts:
         metadata, status = item["metadata"], item.get("status") or {}
         info = status.get("nodeInfo") or {}
-        name, labels = str(metadata["name"]), metadata.get("labels") or {}
-        machine = self._machine(name, str(info.get("machineID") or ""))
+        name = str(metadata["name"])
+        found = self._machine(name, str(info.get("machineID") or ""))
+        machine = str(found["metadata"]["name"]) if found else ""
+        # What a Node says of its deployment is anybody's word; its Machine knows.
+        own = (found["metadata"].get("labels") or {}) if found else {}
+        told = {key: own[key] for key in (kinds.LABEL_DEPLOYMENT_NAME,) if key in own}
+        labels = {**(metadata.get("labels") or {}), **told}
         # A Node that is a host of the user's own: a worker, or a control plane node that the store doesn't know.
         host = name if name in self._hosts and not machine else ""
         return NodeFacts(
@@ -133,17 +138,17 @@ class Facts:
             os_image=str(info.get("osImage") or ""),
         )
 
-    def _machine(self, node: str, machine_id: str) -> str:
+    def _machine(self, node: str, machine_id: str) -> t.Optional[Object]:
         """Return a Node's Machine by its machine-id, else by its name."""
         known = [*self._objects.machines, *self._objects.workers]
         for each in known:
             status = each.get("status") or {}
             if machine_id and status.get("machineID") == machine_id:
-                return str(each["metadata"]["name"])
+                return each
         for each in known:
             if ((each.get("status") or {}).get("nodeRef") or {}).get("name") == node:
-                return str(each["metadata"]["name"])
-        return ""
+                return each
+        return None
 
     def _offline(self) -> ClusterFacts:
         """Return the facts of a cluster whose API does not answer.

@@ -31,6 +31,10 @@ STATE: t.Final[dict[str, str]] = {
     "replicas": "Machines that there are.",
     "replicas_ready": "Machines that are ready.",
     "replicas_up_to_date": "Machines that are as the manifest says.",
+    "worker_replicas_wanted": "Workers that a MachineDeployment wants.",
+    "worker_replicas": "Workers of a MachineDeployment that there are.",
+    "worker_replicas_ready": "Workers of a MachineDeployment that are ready.",
+    "worker_replicas_up_to_date": "Workers of a MachineDeployment that are made of its template.",
     "etcd_voters": "Voting members of etcd.",
     "etcd_healthy_voters": "Voting members of etcd that are proven healthy.",
     "etcd_quorum": "Voters that etcd needs to work.",
@@ -129,11 +133,9 @@ def state_text(store: str, data: Object, kept: Kept) -> str:
     lines.add("paused", data["paused"])
     lines.add("reachable", data["reachable"])
     lines.add("endpoint_answers", data["endpoint"]["answers"])
-    lines.add("replicas_wanted", replicas["desired"])
-    lines.add("replicas", replicas["existing"])
-    if data["reachable"]:
-        lines.add("replicas_ready", replicas["ready"])
-        lines.add("replicas_up_to_date", replicas["upToDate"])
+    _replicas(lines, "replicas", replicas, data["reachable"])
+    for each in data["machineDeployments"]:
+        _replicas(lines, "worker_replicas", each["replicas"], data["reachable"], deployment=each["name"])
     _etcd(lines, data["etcd"])
     for name, facts in data["certificates"].items():
         lines.add("certificate_expiry_timestamp_seconds", parse_time(facts.get("notAfter")), certificate=name)
@@ -154,6 +156,14 @@ def state_text(store: str, data: Object, kept: Kept) -> str:
     lines.add("backups", kept.backups)
     lines.add("last_backup_timestamp_seconds", parse_time(kept.last_backup))
     return lines.text()
+
+
+def _replicas(lines: _Lines, name: str, counted: Object, reachable: bool, **labels: str) -> None:
+    lines.add(f"{name}_wanted", counted["desired"], **labels)
+    lines.add(name, counted["existing"], **labels)
+    if reachable:
+        lines.add(f"{name}_ready", counted["ready"], **labels)
+        lines.add(f"{name}_up_to_date", counted["upToDate"], **labels)
 
 
 def _etcd(lines: _Lines, etcd: Object) -> None:

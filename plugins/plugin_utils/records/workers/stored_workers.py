@@ -247,15 +247,20 @@ def delete_with_cluster(objects: ClusterObjects) -> list[str]:
 
     A template that something else names stays.
     """
-    store, namespace, done, templates = objects.store, objects.namespace, [], {CONFIG_TEMPLATE}
+    store, namespace, done = objects.store, objects.namespace, []
+    named = {(CONFIG_TEMPLATE, "")}
     for deployment in deployments(objects):
-        owners = [deployment, *sets(objects, deployment)]
-        templates |= {kind_of(machine_reference(each)) for each in owners if machine_reference(each)}
+        for owner in (deployment, *sets(objects, deployment)):
+            references = (config_reference(owner), machine_reference(owner))
+            named |= {(kind_of(each), str(each["name"])) for each in references if each.get("name")}
         done += delete_deployment(objects, str(deployment["metadata"]["name"]))
-    for kind in sorted(templates):
-        for template in store.list(kind, namespace, {CLUSTER_LABEL: objects.name}):
+    for kind in sorted({each for each, _name in named}):
+        for template in store.list(kind, namespace):
             name = str(template["metadata"]["name"])
-            if not _is_named(objects, kind[1], name) and delete_finally(store, kind, namespace, name):
+            label = (template["metadata"].get("labels") or {}).get(CLUSTER_LABEL)
+            # One that was shared has the label of the first cluster that named it.
+            ours = label == objects.name or (label and (kind, name) in named)
+            if ours and not _is_named(objects, kind[1], name) and delete_finally(store, kind, namespace, name):
                 done.append(f"delete {kind[1]} {name}")
     return done
 

@@ -10,7 +10,11 @@ import typing as t
 import pytest
 from hand_made import HandMade
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.evidence import configuration, unfit
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.evidence import (
+    configuration,
+    unfit,
+    workers_left_alone,
+)
 
 Object = dict[str, t.Any]
 
@@ -41,6 +45,17 @@ def test_an_answer_that_was_changed_on_its_way_is_not_taken(hand: HandMade) -> N
     )
     _host, problem = hand.read("host-1")
     assert problem is not None and problem.reason == "KeysUnreadable"
+
+
+def test_workers_are_left_alone_and_named(hand: HandMade) -> None:
+    """Not those that have a Machine already."""
+    hosts = hand.hosts()
+    for host in hosts:
+        host.workload["workerNodes"] = ["w-1", "w-2"]
+    [said] = workers_left_alone(hosts, ["w-2"])
+    assert said.startswith("1 worker Node stays as it is, and has no Machine: w-1.") and "MachineDeployment" in said
+    assert "w-1, w-2" in workers_left_alone(hosts, [])[0]
+    assert workers_left_alone(hosts, ["w-1", "w-2"]) == []
 
 
 def test_a_spare_host_and_one_whose_api_is_down_are_told_apart(hand: HandMade) -> None:

@@ -79,7 +79,7 @@ def test_a_kept_plan_moves_with_its_cluster(files: Options, other: Options) -> N
 
 
 def test_workers_move_with_their_cluster(files: Options, other: Options) -> None:
-    """A MachineDeployment, its set, and the templates that it names; one that another cluster's names, too, stays as well."""
+    """A MachineDeployment, its set, and the templates that it names; one that another cluster's names, too, stays as well, whoever's label it has."""
     store, labels = opened(files), {"cluster.x-k8s.io/cluster-name": AT[1]}
     config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "pool"}
     reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "NspawnMachineTemplate", "name": "pool"}
@@ -89,8 +89,8 @@ def test_workers_move_with_their_cluster(files: Options, other: Options) -> None
         (core, "MachineDeployment", "pool", spec, labels),
         (core, "MachineSet", "pool-1", spec, labels),
         (core, "MachineDeployment", "elsewhere", {**spec, "clusterName": "elsewhere"}, {}),
-        ("bootstrap.cluster.x-k8s.io/v1beta2", "KubeadmConfigTemplate", "pool", {"template": {}}, {}),
-        ("infrastructure.cluster.x-k8s.io/v1beta1", "NspawnMachineTemplate", "pool", {"template": {}}, {}),
+        ("bootstrap.cluster.x-k8s.io/v1beta2", "KubeadmConfigTemplate", "pool", {"template": {}}, labels),
+        ("infrastructure.cluster.x-k8s.io/v1beta1", "NspawnMachineTemplate", "pool", {"template": {}}, labels),
     ]
     for version, kind, name, content, own in wanted:
         metadata = {"name": name, "namespace": AT[0], "labels": dict(own)}

@@ -11,6 +11,7 @@ import pytest
 from builders import NOW, Builder, at, cluster, healthy, member_id
 from prometheus import promtool, samples
 from rules import external
+from worker_snapshots import NAME, deployment
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import parse_time
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
@@ -73,6 +74,17 @@ def test_a_healthy_control_plane() -> None:
     assert said.by("decision_info", "action") == {"none": 1}
     assert said.value("observed_timestamp_seconds") == parse_time(NOW)
     assert "etcd_alarm" not in said and "backups" not in said and "etcd_external_answers" not in said
+
+
+def test_workers_by_deployment() -> None:
+    """Where no API answers, only those that are wanted, and those that there are."""
+    workers = deployment(healthy(1), 3).worker("w1").worker("w2", "old", ready="False").builder
+    said = told(workers)
+    assert "worker_replicas_wanted" not in told(healthy(1))
+    counted = [f"worker_replicas{each}" for each in ("_wanted", "", "_ready", "_up_to_date")]
+    assert [said.by(each, "deployment") for each in counted] == [{NAME: 3}, {NAME: 2}, {NAME: 1}, {NAME: 1}]
+    dark = told(workers.unreachable())
+    assert [each in dark for each in counted] == [True, True, False, False]
 
 
 def test_every_line_says_which_cluster_of_which_store() -> None:

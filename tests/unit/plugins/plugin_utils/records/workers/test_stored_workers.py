@@ -296,8 +296,13 @@ def test_status_is_written_and_an_empty_old_set_goes(kept: Kept) -> None:
 
 
 def test_everything_goes_with_the_cluster(kept: Kept) -> None:
-    """Sets, deployments and their templates."""
+    """Sets, deployments and their templates; one that was shared stays the first cluster's, and goes with the last one that names it."""
     made(kept, "pool-w1")
+    shared = {"cluster.x-k8s.io/cluster-name": "gone"}
+    kept.store.modify(
+        stored_workers.CONFIG_TEMPLATE, "default", NAME, lambda found: found["metadata"].update(labels=shared)
+    )
+    assert kept.apply([*kept.documents, *documents()]) == []
     for name, group in GROUPS.items():
         delete_finally(kept.store, (group, name), "default", "pool-w1")
     said = stored_deletion.delete_records(objects_of(kept))

@@ -1,0 +1,100 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plans with workers that a person approves: kept by their digest, which covers the workers' names, and true while they are carried out."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import NOW, healthy
+from worker_snapshots import WorkerBuilder, deployment
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision import terms
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import (
+    acting_steps,
+    digest,
+    make_plan,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.follow import departure, position
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.predict import predict
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.plans import kept_plans
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+
+Object = dict[str, Any]
+
+
+def rollout() -> WorkerBuilder:
+    """Two outdated workers, replaced one after the other."""
+    return deployment(healthy(1), 2).strategy(1, 0).worker("a", "old").worker("b", "old")
+
+
+def planned(builder: WorkerBuilder, **policy: Any) -> Object:
+    """The plan of a snapshot, with names for new workers."""
+    snapshot = builder.build()
+    snapshot["policy"] = policy
+    return make_plan(snapshot, NOW, lambda domain: f"prod-{domain or 'x'}")
+
+
+def names_of(document: Object) -> list[str]:
+    """The names that a plan has for new workers, in order."""
+    joins = [step for step in document["steps"] if step["action"] == terms.JOIN_WORKERS]
+    return [each["name"] for step in joins for each in step["target"]["workers"]]
+
+
+def test_the_digest_covers_the_workers(tmp_path: Path) -> None:
+    """Names, machines and numbers: a kept plan whose worker was renamed is not the one that was approved."""
+    document = planned(rollout())
+    assert len(set(names_of(document))) == 2 and planned(rollout()) == document
+    store = FileStore(str(tmp_path))
+    value = kept_plans.keep(store, document)
+    assert kept_plans.read(store, "default", "prod", value) == document
+    renamed = copy.deepcopy(document)
+    renamed["steps"][0]["target"]["workers"][0]["name"] = "workers-new-other"
+    assert digest(renamed) != value
+    kept_plans.keep(store, renamed)
+    [kept] = [
+        each for each in kept_plans.of_cluster(store, "default", "prod") if value[7:19] in each["metadata"]["name"]
+    ]
+
+    def change(stored: Object) -> None:
+        stored["data"] = {
+            key: text.replace(names_of(document)[0], "workers-new-other") for key, text in stored["data"].items()
+        }
+
+    store.modify(kept_plans.CONFIG_MAP, "default", kept["metadata"]["name"], change)
+    with pytest.raises(ControlPlaneFailure, match="was changed in the store"):
+        kept_plans.read(store, "default", "prod", value)
+    assert digest(planned(deployment(healthy(1), 3).strategy(1, 0).worker("a", "old").worker("b", "old"))) != value
+
+
+def test_replacements_of_workers_wait_for_consent() -> None:
+    """Those that are missing are made; who asked is asked for what goes."""
+    assert acting_steps(planned(rollout(), replace="ask")) == []
+    assert len(acting_steps(planned(rollout(), replace="ask"), approved=True)) == len(planned(rollout())["steps"]) == 4
+    [first, *_rest] = acting_steps(planned(deployment(healthy(1), 2).strategy(1, 0).worker("a", "old"), replace="ask"))
+    assert first["action"] == terms.JOIN_WORKERS and len(first["target"]["workers"]) == 1
+
+
+def test_an_approved_plan_is_left_when_another_worker_would_go() -> None:
+    """It is asked before each step, and holds while nothing else has happened."""
+    document, snapshot = planned(rollout()), rollout().build()
+    for step in document["steps"]:
+        decision = decide(snapshot)
+        assert (
+            position(document, snapshot, decision).step is step
+            and departure(document, step, snapshot, decision) is None
+        )
+        snapshot = predict(snapshot, {**decision, "target": step["target"]})
+    more = rollout().worker("c", "old")
+    assert position(document, more.build(), decide(more.build())).step is None
+    first = document["steps"][0]
+    found = departure(document, first, more.build(), decide(more.build()))
+    assert found is not None and (
+        found.approved is None or found.now is None or found.approved["target"] != found.now["target"]
+    )
