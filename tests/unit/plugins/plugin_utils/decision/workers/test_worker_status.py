@@ -75,6 +75,9 @@ def test_conditions_of_both_contracts() -> None:
     assert told["Ready"] == told["Available"] == ("False", "WaitingForAvailableMachines")
     assert told["MachineSetReady"] == ("False", "WaitingForMachineSet")
     assert older(decision["status"]["machineSets"][SETS["new"]])["MachinesReady"] == ("False", "MachinesNotReady")
+    # One may be away: then the summary is content, and the set is not.
+    told = older(decide(two("False").strategy(1, 1).build())["status"]["machineDeployments"][NAME])
+    assert told["Ready"][0] == told["Available"][0] == "True" and told["MachineSetReady"][0] == "False"
 
 
 def test_a_pause_is_told() -> None:
