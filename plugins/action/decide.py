@@ -150,9 +150,8 @@ class ActionModule(ControlPlaneAction):
                 if not seen.acts or edits == EDITS or not self._edited(seen.objects, this.arguments):
                     return seen
                 edits += 1
-                self.progress(
-                    seen.objects.name, "the cluster's objects were edited while it was observed: observing again"
-                )
+                edited = "the cluster's objects were edited while it was observed: observing again"
+                self.progress(seen.objects.name, edited)
                 continue
             write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=False)
             if waiting is None:
