@@ -9,14 +9,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_packages
-short_description: Install Kubernetes' packages on a bare Debian or Ubuntu host
+short_description: Install Kubernetes' packages on a bare host
 version_added: 0.10.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Sets up signed repositories, and installs kubeadm, kubelet and kubectl of exactly one version, and cri-tools. These four are held afterwards, so that
     nothing else upgrades them. Other packages, such as the container runtime, are installed in whatever version the host's repositories have.
-  - Everything is looked for beforehand - signatures, versions, dependencies, held packages. apt reads its lists into a folder of its own for that. Where
+  - On hosts of Debian, Ubuntu and Red Hat's family. dnf has no packages that are held; there C(exclude) in the repository's file keeps them.
+  - Everything is looked for beforehand - signatures, versions, dependencies, held packages. apt or dnf reads its lists into a folder of its own for that. Where
     something can't be had, all of it is said at once, and nothing was changed.
   - A host where nothing is to be changed asks no repository.
   - A node of a cluster is refused, another distribution's as well. The operator's Action C(upgrade) changes the packages there.
@@ -36,7 +37,7 @@ options:
     default: []
     suboptions:
       name:
-        description: What its files below C(/etc/apt) are called.
+        description: What its files below C(/etc/apt) or C(/etc/yum.repos.d) are called.
         type: str
         required: true
       url:
@@ -44,7 +45,7 @@ options:
         type: str
         required: true
       suite:
-        description: Its suite; V(/) where it has none.
+        description: Its suite; V(/) where it has none, as dnf's.
         type: str
         default: /
       components:
@@ -116,8 +117,9 @@ from ..module_utils.common import kubernetes_facts
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.kubernetes_versions import read_version
 from ..module_utils.node import arguments
-from ..module_utils.node.host import host_facts
-from ..module_utils.node.host.preparation import Preparation, Refused, Repository, Wanted
+from ..module_utils.node.host import host_facts, packages
+from ..module_utils.node.host.preparation import Preparation, Refused, Wanted
+from ..module_utils.node.host.repositories import Repository
 from ..module_utils.node.module import NodeModule
 
 REPOSITORY = {
@@ -163,7 +165,7 @@ def main() -> None:
                 f"This host carries a cluster, or what one left ({', '.join(left)}).",
                 "Nothing was changed. Upgrade a node with the Action upgrade; reset it with kubeadm reset if the cluster is gone.",
             )
-        before, after = Preparation().ensure(wanted, check=module.check_mode)
+        before, after = Preparation(packages.manager_of_system()).ensure(wanted, check=module.check_mode)
     except Refused as error:
         module.fail_json(msg=f"{error} Nothing was changed.", problems=error.problems)
     except NodeError as error:

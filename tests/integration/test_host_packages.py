@@ -18,9 +18,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host im
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.preparation import (
     Preparation,
     Refused,
-    Repository,
     Wanted,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.repositories import Repository
 
 OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
 HELD = {"kubeadm", "kubelet", "kubectl", "cri-tools"}
@@ -63,7 +63,7 @@ class Host:
     @property
     def preparation(self) -> Preparation:
         """What is tested, on this host."""
-        return Preparation(self.run, str(self.root))
+        return Preparation(packages.Apt(self.run, str(self.root)))
 
 
 @pytest.fixture(name="repository", scope="module")

@@ -6,19 +6,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import subprocess
-import sys
 import typing as t
 from pathlib import Path
 
 import pytest
+from private_host import PrivateHost
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "tests" / "support" / "private_system.py"
-MODULE = "ansible_collections.kubeadm.control_plane.plugins.modules.kubernetes_binaries"
 TOOLS = ("apt-get", "dpkg-deb", "unshare", "setpriv")
 NAMES = ("kubeadm", "kubectl")
 OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
@@ -29,37 +25,10 @@ pytestmark = [
 ]
 
 
-class System:
+class System(PrivateHost):
     """A system whose packages are its own; the host's stay as they are."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._environment = {**os.environ, "PYTHONPATH": self._collections(), "PYTHONDONTWRITEBYTECODE": "1"}
-        self.sources = "/etc/apt/sources.list.d/kubernetes.list"
-
-    @staticmethod
-    def _collections() -> str:
-        first = os.environ.get("ANSIBLE_COLLECTIONS_PATH", "").partition(os.pathsep)[0]
-        return first or str(ROOT.parents[2])
-
-    def run(self, *words: str, check: bool = True) -> str:
-        """Run a program in it and return what it printed."""
-        own = [
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "unshare",
-            "--mount",
-            sys.executable,
-            str(PROGRAM),
-            str(self.folder / "system"),
-        ]
-        done = subprocess.run(
-            [*own, *words], env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
-        if check:
-            assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
-        return done.stdout
+    sources = "/etc/apt/sources.list.d/kubernetes.list"
 
     def repository(self, version: str) -> None:
         """A repository for the minor of this package version, as the community lays them out, with a package for each program."""
@@ -100,12 +69,9 @@ class System:
         )
         self.run("sh", "-c", command)
 
-    def module(self, **arguments: t.Any) -> Object:
+    def ensure(self, **arguments: t.Any) -> Object:
         """Run the module and return its result."""
-        path = self.folder / "arguments.json"
-        path.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": {**arguments, "_ansible_remote_tmp": "/tmp"}}))
-        said = self.run(sys.executable, "-m", MODULE, str(path), check=False)
-        return dict(json.loads(said.splitlines()[-1]))
+        return self.module("kubernetes_binaries", **arguments)
 
     def installed(self) -> dict[str, str]:
         """The packages' versions, by what dpkg says."""
@@ -125,20 +91,20 @@ def _system(tmp_path: Path) -> System:
 
 def test_one_after_the_other(system: System) -> None:
     """The repository of the new minor, kubeadm alone first, then kubectl at its newest build; both held, and a second call changes nothing."""
-    done = system.module(version="v1.21.0", names=["kubeadm"], package_version=NEW)
+    done = system.ensure(version="v1.21.0", names=["kubeadm"], package_version=NEW)
     assert (done.get("failed"), done["changed"], done["versions"]) == (None, True, {"kubeadm": "v1.21.0"})
     assert system.installed() == {"kubeadm": NEW, "kubectl": OLD}
     assert "/v1.21/deb/" in system.run("cat", system.sources)
-    done = system.module(version="v1.21.0", names=["kubectl"])
+    done = system.ensure(version="v1.21.0", names=["kubectl"])
     assert system.installed() == {"kubeadm": NEW, "kubectl": "1.21.0-1.2"}
     assert system.run("apt-mark", "showhold").split() == ["kubeadm", "kubectl"]
-    again = system.module(version="v1.21.0", names=list(NAMES))
+    again = system.ensure(version="v1.21.0", names=list(NAMES))
     assert (again["changed"], again["msg"]) == (False, "kubeadm, kubectl already are v1.21.0")
 
 
 def test_a_version_that_is_not_there(system: System) -> None:
     """What there is instead is told; the packages stay, and stay held."""
-    done = system.module(version="v1.21.9", names=["kubeadm"])
+    done = system.ensure(version="v1.21.9", names=["kubeadm"])
     assert done["failed"] and "No package kubeadm 1.21.9-*" in done["msg"] and "1.21.0-1.2" in done["msg"]
     assert system.installed() == dict.fromkeys(NAMES, OLD)
     assert system.run("apt-mark", "showhold").split() == ["kubeadm", "kubectl"]
@@ -146,7 +112,7 @@ def test_a_version_that_is_not_there(system: System) -> None:
 
 def test_check_mode(system: System) -> None:
     """Nothing is changed, the repository's file neither."""
-    done = system.module(version="v1.21.0", names=["kubeadm"], _ansible_check_mode=True)
+    done = system.ensure(version="v1.21.0", names=["kubeadm"], _ansible_check_mode=True)
     assert (done["changed"], done["msg"]) == (True, "kubeadm v1.20.2 → v1.21.0")
     assert system.installed() == dict.fromkeys(NAMES, OLD)
     assert "/v1.20/deb/" in system.run("cat", system.sources)

@@ -20,21 +20,25 @@ from pathlib import Path
 class PackageRepository:
     """A flat repository (suite ``/``) in a folder; ``publish`` makes what was added known."""
 
+    NAME = "packages of the tests"
+    KIND = "ed25519"
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "repository"
         self.folder.mkdir(parents=True)
-        self._home = folder / "gnupg"
-        self._home.mkdir(mode=0o700)
-        self._gpg("--quick-generate-key", "packages of the tests", "ed25519", "sign", "never")
+        self.home = folder / "gnupg"
+        self.home.mkdir(mode=0o700)
+        self.gpg("--quick-generate-key", self.NAME, self.KIND, "sign", "never")
         self.key = folder / "repository.asc"
-        self.key.write_text(self._gpg("--armor", "--export"))
+        self.key.write_text(self.gpg("--armor", "--export"))
         self._served = contextlib.ExitStack()
 
-    def _gpg(self, *words: str) -> str:
+    def gpg(self, *words: str) -> str:
+        """Run gpg with the repository's own keys."""
         command = [
             "gpg",
             "--homedir",
-            str(self._home),
+            str(self.home),
             "--batch",
             "--yes",
             "--pinentry-mode",
@@ -89,7 +93,7 @@ class PackageRepository:
         for name in ("InRelease", "Release.gpg"):
             (self.folder / name).unlink(missing_ok=True)
         if signed:
-            self._gpg("--clearsign", "--output", str(self.folder / "InRelease"), str(self.folder / "Release"))
+            self.gpg("--clearsign", "--output", str(self.folder / "InRelease"), str(self.folder / "Release"))
 
     def serve(self, address: str = "127.0.0.1") -> str:
         """Serve it until ``stop``, and return its URL."""
@@ -97,7 +101,7 @@ class PackageRepository:
 
     def stop(self) -> None:
         """Serve it no longer."""
-        subprocess.run(["gpgconf", "--homedir", str(self._home), "--kill", "all"], check=False, capture_output=True)
+        subprocess.run(["gpgconf", "--homedir", str(self.home), "--kill", "all"], check=False, capture_output=True)
         self._served.close()
 
 

@@ -16,6 +16,7 @@ here="$REPO/tests/tools"
 [ "$(id -u)" -eq 0 ] || die "the lab needs root: it makes machines, a network bridge and mounts" "Run it as root, or run: make test-quick"
 use_venv "$(main_venv)"
 "$here/image.sh"
+"$here/rpm.sh"
 
 # A tree is what is shipped and its tests. Pages may be written of a run without making another tree of it.
 tree="$(cd "$CACHE/build/source" && find . -name '*.md' -prune -o -path ./changelogs -prune -o -type f -print0 | sort -z |

@@ -10,6 +10,8 @@ Source: docs/reference/kubeadm.md, "Upgrading".
 
 from __future__ import annotations
 
+import configparser
+import contextlib
 import fnmatch
 import glob
 import os
@@ -19,13 +21,14 @@ import typing as t
 from dataclasses import dataclass
 
 from ...common import settings, timed_command
-from ...common.guard import NodeError, write_atomically
+from ...common.guard import NodeError, read_text, write_atomically
 
 # Another process may hold the package manager's lock: an upgrade by the distribution, or a call that was killed and goes on.
 _LOCK_SECONDS = 300
 # The community's repositories have one folder for each minor version.
 _REPOSITORY = re.compile(r"(/core:/stable:/v)(\d+\.\d+)(/)")
 _LAST_WORDS = 600
+_OS_FAMILY = re.compile(r"^ID(?:_LIKE)?=(.*)$", re.MULTILINE)
 
 Runner = t.Callable[[t.Sequence[str]], "subprocess.CompletedProcess[str]"]
 
@@ -50,9 +53,29 @@ class PackageManager:
 
     NAME: t.ClassVar[str]
     REPOSITORIES: t.ClassVar[tuple[str, ...]]
+    # Where the files of repositories are.
+    SOURCES: t.ClassVar[str]
+    # How a person lets go of a held package; and whether `put` holds packages, or a repository's file does.
+    RELEASE: t.ClassVar[str]
+    HOLDS: t.ClassVar[bool] = True
 
     def has(self, name: str) -> bool:
         """Return whether a program is installed as a package of that name."""
+        raise NotImplementedError
+
+    def installed(self, names: t.Iterable[str]) -> dict[str, str]:
+        """Return the versions of those packages that are installed."""
+        raise NotImplementedError
+
+    def held(self, names: t.Iterable[str]) -> set[str]:
+        """Return those packages that nothing else upgrades."""
+        raise NotImplementedError
+
+    def apart(self, folder: str) -> PackageManager:
+        """Return it with the repositories that a folder's files describe.
+
+        Its lists are in that folder as well: this machine's own stay as they are.
+        """
         raise NotImplementedError
 
     def refresh(self) -> None:
@@ -61,6 +84,17 @@ class PackageManager:
 
     def versions(self, name: str) -> list[str]:
         """Return a package's installable versions, the newest first."""
+        raise NotImplementedError
+
+    def at(self, name: str, version: str) -> str:
+        """Return a package at a version, as :meth:`add` takes it."""
+        raise NotImplementedError
+
+    def add(self, wanted: t.Sequence[str], *, simulate: bool = False) -> None:
+        """Install packages.
+
+        ``simulate`` only finds out whether they can be, with no other package removed for them.
+        """
         raise NotImplementedError
 
     def put(self, wanted: t.Mapping[str, str]) -> None:
@@ -123,10 +157,12 @@ class PackageManager:
         return next((each for each in self.versions(name) if fnmatch.fnmatchcase(each, wanted)), "")
 
     def _checked(self, words: t.Sequence[str], what: str) -> str:
-        done = self.runner(words)
+        return self._judged(self.runner(words), what)
+
+    def _judged(self, done: subprocess.CompletedProcess[str], what: str) -> str:
         if done.returncode != 0:
             said = (done.stderr.strip() or done.stdout.strip())[-_LAST_WORDS:]
-            raise NodeError(f"{what} failed ({words[0]}, exit status {done.returncode}): {said}", "Run it by hand.")
+            raise NodeError(f"{what} failed ({self.NAME}, exit status {done.returncode}): {said}", "Run it by hand.")
         return done.stdout
 
 
@@ -139,12 +175,40 @@ class Apt(PackageManager):
         "etc/apt/sources.list.d/*.list",
         "etc/apt/sources.list.d/*.sources",
     )
+    SOURCES = "etc/apt/sources.list.d"
+    RELEASE = "apt-mark unhold {name}"
     _LOCK = ("-o", f"DPkg::Lock::Timeout={_LOCK_SECONDS}")
 
     def has(self, name: str) -> bool:
         """See the base class."""
         done = self.runner(["dpkg-query", "--show", "--showformat=${db:Status-Status}", name])
         return done.returncode == 0 and done.stdout.strip() == "installed"
+
+    def _rows(self, names: t.Iterable[str]) -> list[list[str]]:
+        # apt-mark would show what is held, too, and write apt's caches.
+        fields = "${Package} ${Version} ${db:Status-Status} ${db:Status-Want}\\n"
+        shown = self.runner(["dpkg-query", "--show", f"--showformat={fields}", *dict.fromkeys(names)])
+        return [line.split() for line in shown.stdout.splitlines()]
+
+    def installed(self, names: t.Iterable[str]) -> dict[str, str]:
+        """See the base class."""
+        return {row[0]: row[1] for row in self._rows(names) if row[2:3] == ["installed"]}
+
+    def held(self, names: t.Iterable[str]) -> set[str]:
+        """See the base class."""
+        return {row[0] for row in self._rows(names) if row[-1] == "hold"}
+
+    def apart(self, folder: str) -> PackageManager:
+        """See the base class."""
+        lists, log = os.path.join(folder, "lists"), os.path.join(folder, "log")
+        for path in (log, os.path.join(lists, "partial"), os.path.join(folder, "cache/archives/partial")):
+            os.makedirs(path)
+        options = [
+            *("-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={os.path.join(folder, 'cache')}"),
+            *("-o", f"Dir::Etc::SourceParts={os.path.join(folder, self.SOURCES)}", "-o", f"Dir::Log={log}"),
+            *("-o", "APT::Update::Error-Mode=any"),
+        ]
+        return Apt(lambda words: self.runner([words[0], *options, *words[1:]]), folder)
 
     def refresh(self) -> None:
         """See the base class."""
@@ -164,19 +228,20 @@ class Apt(PackageManager):
         names = list(wanted)
         self._checked(["apt-mark", "unhold", *names], "Letting the packages go")
         try:
-            self.add([f"{name}={version}" for name, version in wanted.items()])
+            self.add([self.at(name, version) for name, version in wanted.items()])
         finally:
             self._checked(["apt-mark", "hold", *names], "Holding the packages")
 
-    def add(self, packages: t.Sequence[str], *, simulate: bool = False) -> None:
-        """Install packages, each ``name`` or ``name=version``.
+    def at(self, name: str, version: str) -> str:
+        """See the base class."""
+        return f"{name}={version}"
 
-        ``simulate`` only finds out whether they can be, with no other package removed for them.
-        """
+    def add(self, wanted: t.Sequence[str], *, simulate: bool = False) -> None:
+        """See the base class."""
         keep = ["-o", "Dpkg::Options::=--force-confold"]
         how = ["--simulate", "--allow-change-held-packages", "--no-remove"] if simulate else []
-        words = ["apt-get", *self._LOCK, *keep, "install", "--yes", "--no-install-recommends", *how, *packages]
-        self._checked(words, f"Installing {' '.join(packages)}")
+        words = ["apt-get", *self._LOCK, *keep, "install", "--yes", "--no-install-recommends", *how, *wanted]
+        self._checked(words, f"Installing {' '.join(wanted)}")
 
 
 class Dnf(PackageManager):
@@ -184,6 +249,9 @@ class Dnf(PackageManager):
 
     NAME = "dnf"
     REPOSITORIES = ("etc/yum.repos.d/*.repo",)
+    SOURCES = "etc/yum.repos.d"
+    RELEASE = "take it out of exclude= in its repository's file"
+    HOLDS = False
     # The repository's own file keeps these packages from being upgraded by accident.
     _ALL = "--disableexcludes=all"
 
@@ -191,9 +259,42 @@ class Dnf(PackageManager):
         """See the base class."""
         return self.runner(["rpm", "--query", name]).returncode == 0
 
-    def refresh(self) -> None:
+    def installed(self, names: t.Iterable[str]) -> dict[str, str]:
         """See the base class."""
-        self._checked([self._program(), "makecache"], "Reading the package lists")
+        shown = self.runner(["rpm", "--query", "--queryformat=%{NAME} %{VERSION}-%{RELEASE}\\n", *dict.fromkeys(names)])
+        rows = [line.split() for line in shown.stdout.splitlines()]
+        return {row[0]: row[1] for row in rows if len(row) == 2}
+
+    def held(self, names: t.Iterable[str]) -> set[str]:
+        """Return those that a repository's file, or dnf's own, excludes."""
+        patterns: list[str] = []
+        for each in ("etc/dnf/dnf.conf", *self.REPOSITORIES):
+            for path in glob.glob(os.path.join(self.root, each)):
+                read = configparser.ConfigParser(interpolation=None, strict=False)
+                with contextlib.suppress(configparser.Error, UnicodeDecodeError):
+                    read.read(path, encoding="utf-8")
+                for section in read.sections():
+                    for key in ("exclude", "excludepkgs"):
+                        patterns += re.split(r"[\s,]+", read.get(section, key, fallback=""))
+        return {name for name in names if any(fnmatch.fnmatchcase(name, each) for each in patterns)}
+
+    def apart(self, folder: str) -> PackageManager:
+        """See the base class."""
+        options = [
+            f"--setopt=reposdir={os.path.join(folder, self.SOURCES)}",
+            # Some distributions go on without a repository whose signature is wrong.
+            "--setopt=*.skip_if_unavailable=0",
+            *(f"--setopt={each}={os.path.join(folder, each)}" for each in ("cachedir", "persistdir", "logdir")),
+        ]
+
+        def run_apart(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+            return self.runner([words[0], *(options if words[0] != "rpm" else ()), *words[1:]])
+
+        return Dnf(run_apart, folder)
+
+    def refresh(self) -> None:
+        """See the base class; keys are those that repositories' files name."""
+        self._checked([self._program(), "--assumeyes", "makecache"], "Reading the package lists")
 
     def versions(self, name: str) -> list[str]:
         """See the base class; what is installed is listed as well."""
@@ -204,9 +305,20 @@ class Dnf(PackageManager):
 
     def put(self, wanted: t.Mapping[str, str]) -> None:
         """See the base class."""
-        packages = [f"{name}-{version}" for name, version in wanted.items()]
-        words = [self._program(), "install", "--assumeyes", self._ALL, *packages]
-        self._checked(words, f"Installing {' '.join(packages)}")
+        self.add([self.at(name, version) for name, version in wanted.items()])
+
+    def at(self, name: str, version: str) -> str:
+        """See the base class."""
+        return f"{name}-{version}"
+
+    def add(self, wanted: t.Sequence[str], *, simulate: bool = False) -> None:
+        """See the base class; dnf itself removes nothing for a package."""
+        words = [self._program(), "install", "--assumeno" if simulate else "--assumeyes", self._ALL, *wanted]
+        what = f"Installing {' '.join(wanted)}"
+        done = self.runner(words)
+        # To be told not to go on is a failure to dnf.
+        if not (simulate and "Operation aborted." in done.stdout + done.stderr):
+            self._judged(done, what)
 
     def _program(self) -> str:
         for name in ("dnf", "yum"):
@@ -216,6 +328,25 @@ class Dnf(PackageManager):
             except NodeError:
                 continue
         raise NodeError("Neither dnf nor yum is on this machine.", "Use binaries from files.")
+
+
+def manager_of_system(runner: Runner = run, root: str = "/") -> PackageManager:
+    """Return the package manager of this machine's family of systems.
+
+    Source: os-release(5).
+
+    Raises:
+        NodeError: it is of another family.
+    """
+    families = set(re.findall(r"[a-z]+", " ".join(_OS_FAMILY.findall(read_text(os.path.join(root, "etc/os-release"))))))
+    if families & {"debian", "ubuntu"}:
+        return Apt(runner, root)
+    if families & {"rhel", "fedora", "centos"}:
+        return Dnf(runner, root)
+    raise NodeError(
+        "This host is of neither Debian's nor Red Hat's family (ID and ID_LIKE in /etc/os-release).",
+        "Nothing was changed. Prepare it by hand.",
+    )
 
 
 def manager_of(name: str, runner: Runner = run, root: str = "/") -> PackageManager:

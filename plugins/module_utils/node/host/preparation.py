@@ -1,21 +1,19 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packages of a bare Debian or Ubuntu host, at exact versions.
+"""Packages of a bare host, at exact versions.
 
-They come from signed repositories. What can't be had is found beforehand, in folders of its own that apt is pointed to:
+They come from signed repositories. What can't be had is found beforehand, in folders of its own that the package manager is pointed to:
 the host's own lists and sources stay as they are.
 
-Source: apt.conf(5), sources.list(5).
+Source: apt.conf(5), dnf.conf(5).
 """
 
 from __future__ import annotations
 
 import fnmatch
 import os
-import re
 import shutil
-import subprocess
 import tempfile
 import typing as t
 from dataclasses import dataclass
@@ -24,14 +22,7 @@ from ...common.guard import NodeError
 from ...common.redact import redact
 from . import packages, plain_file
 from .binaries import PROGRAMS
-
-# Comes with Kubernetes, in versions of its own.
-COMPANIONS = ("cri-tools",)
-_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*\Z")
-_URL = re.compile(r"(https?|file)://\S+\Z")
-_WORDS = re.compile(r"[^\s\[\]]+\Z")
-_KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
-_SOURCES = "etc/apt/sources.list.d"
+from .repositories import COMPANIONS, Repository
 
 
 class Refused(Exception):
@@ -43,52 +34,6 @@ class Refused(Exception):
     def __init__(self, problems: t.Sequence[str]) -> None:
         super().__init__(" ".join(problems))
         self.problems = list(problems)
-
-
-@dataclass(frozen=True)
-class Repository:
-    """Signed repository of packages; ``key`` is the text of its OpenPGP key."""
-
-    name: str
-    url: str
-    key: str
-    suite: str = "/"
-    components: tuple[str, ...] = ()
-
-    def problems(self) -> list[str]:
-        """Return what is wrong with how it is described.
-
-        An address with credentials is not shown.
-        """
-        if "@" in self.url:
-            # Everybody on the host reads that file, and --diff shows it.
-            return [
-                f"The repository {self.name} has credentials in its address. Write the address without them, and the credentials into a "
-                "file below /etc/apt/auth.conf.d on the host (apt_auth.conf(5))."
-            ]
-        found = []
-        if not _NAME.match(self.name):
-            found.append(f"The repository's name {self.name!r} is to be of lower case letters, digits, '.' and '-'.")
-        if not _URL.match(self.url):
-            found.append(f"The repository {self.name} has the address {self.url!r}, which is no URL of http or https.")
-        if not all(_WORDS.match(each) for each in (self.suite, *self.components)):
-            found.append(f"The repository {self.name} has a suite or component with blanks or brackets.")
-        if not self.key.lstrip().startswith(_KEY):
-            found.append(
-                f"The repository {self.name} has no key that begins with {_KEY}: an unsigned repository is not used. "
-                "Give the file with its key, as text (gpg --armor --export)."
-            )
-        return found
-
-    def key_path(self) -> str:
-        """Return the path of its key on the host, from the root."""
-        return f"etc/apt/keyrings/{self.name}.asc"
-
-    def source(self, root: str) -> str:
-        """Return apt's file about it, with its key below a root."""
-        lines = ["Types: deb", f"URIs: {self.url}", f"Suites: {self.suite}"]
-        lines += [f"Components: {' '.join(self.components)}"] if self.components else []
-        return "\n".join([*lines, f"Signed-By: {os.path.join(root, self.key_path())}", ""])
 
 
 @dataclass(frozen=True)
@@ -130,10 +75,9 @@ class State:
 
 @dataclass(frozen=True)
 class Preparation:
-    """Brings packages to this host; ``runner`` and ``root`` are others in tests."""
+    """Brings packages to this host, by its package manager."""
 
-    runner: packages.Runner = packages.run
-    root: str = "/"
+    manager: packages.PackageManager
 
     def ensure(self, wanted: Wanted, *, check: bool = False) -> tuple[State, State]:
         """Have the packages, held; return the state before and after.
@@ -144,14 +88,14 @@ class Preparation:
 
         Raises:
             Refused: something of it can't be had. Nothing was changed.
-            NodeError: apt failed in the midst of it; the same call continues.
+            NodeError: the package manager failed in the midst of it; the same call continues.
         """
-        problems = [each for repository in wanted.repositories for each in repository.problems()]
+        problems = [each for repository in wanted.repositories for each in repository.problems(self.manager)]
         if problems:
             raise Refused(problems)
         names = (*wanted.patterns(), *wanted.others)
         before = self._state(wanted, names)
-        files = {f"/{path}": text for path, text in self._files(wanted, self.root).items()}
+        files = {f"/{path}": text for path, text in self._files(wanted, self.manager.root).items()}
         patterns = wanted.patterns()
         kept = {
             name: version
@@ -164,46 +108,35 @@ class Preparation:
         after = State({**dict.fromkeys(wanted.others, "any"), **kept, **exact}, before.held | set(patterns), files)
         if check:
             return before, after
-        for path, text in self._files(wanted, self.root).items():
-            whole = os.path.join(self.root, path)
+        for path, text in self._files(wanted, self.manager.root).items():
+            whole = os.path.join(self.manager.root, path)
             os.makedirs(os.path.dirname(whole), mode=0o755, exist_ok=True)
             plain_file.bring(plain_file.Wanted(whole, text.encode(), 0o644))
-        apt = packages.Apt(self.runner, self.root)
-        apt.refresh()
+        self.manager.refresh()
         missing = [name for name in wanted.others if name not in kept]
         if missing:
-            apt.add(missing)
-        apt.put({name: exact.get(name) or kept[name] for name in patterns})
+            self.manager.add(missing)
+        self.manager.put({name: exact.get(name) or kept[name] for name in patterns})
         return before, self._state(wanted, names)
 
     def _files(self, wanted: Wanted, root: str) -> dict[str, str]:
-        found = {}
-        for each in wanted.repositories:
-            found[each.key_path()] = each.key.strip() + "\n"
-            found[f"{_SOURCES}/{each.name}.sources"] = each.source(root)
-        return found
+        return {path: text for each in wanted.repositories for path, text in each.files(self.manager, root).items()}
 
     def _state(self, wanted: Wanted, names: t.Sequence[str]) -> State:
-        # apt-mark would show what is held, too, and write apt's caches.
-        fields = "${Package} ${Version} ${db:Status-Status} ${db:Status-Want}\\n"
-        shown = self.runner(["dpkg-query", "--show", f"--showformat={fields}", *dict.fromkeys(names)])
-        rows = [line.split() for line in shown.stdout.splitlines()]
-        versions = {row[0]: row[1] for row in rows if row[2:3] == ["installed"]}
-        held = {row[0] for row in rows if row[-1] == "hold"}
         files = {}
-        for path in self._files(wanted, self.root):
-            whole = os.path.join(self.root, path)
+        for path in self._files(wanted, self.manager.root):
+            whole = os.path.join(self.manager.root, path)
             if os.path.isfile(whole):
                 with open(whole, encoding="utf-8", errors="replace") as file:
                     files[f"/{path}"] = file.read()
-        return State(versions, held, files)
+        return State(self.manager.installed(names), self.manager.held(names), files)
 
     def _found_beforehand(self, wanted: Wanted, before: State, kept: t.Mapping[str, str]) -> dict[str, str]:
         """Return the exact versions of what is to be held. Raises Refused."""
         patterns = wanted.patterns()
         problems = [
             f"{name} {before.versions[name]} is held on this host, and {patterns[name]} is wanted. "
-            f"Let it go (apt-mark unhold {name}), or set change_held."
+            f"Let it go ({self.manager.RELEASE.format(name=name)}), or set change_held."
             for name in patterns
             if name in before.held and name in before.versions and name not in kept and not wanted.change_held
         ]
@@ -211,11 +144,18 @@ class Preparation:
         with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-", dir="/var/tmp") as folder:
             os.chmod(folder, 0o755)
             try:
-                apt = packages.Apt(self._apart(wanted, folder), folder)
-                apt.refresh()
+                self._describe(wanted, folder)
+                manager = self.manager.apart(folder)
+                unheld = set() if manager.HOLDS else set(patterns) - before.held - manager.held(patterns)
+                if unheld:
+                    problems.append(
+                        f"Nothing would keep {', '.join(sorted(unheld))} from being upgraded: no repository's file excludes them. "
+                        "Have the repository set up here (repositories), or write exclude= with these names into its file."
+                    )
+                manager.refresh()
                 exact = {}
                 for name in [each for each in patterns if each not in kept]:
-                    there = apt.versions(name)
+                    there = manager.versions(name)
                     found = next((each for each in there if fnmatch.fnmatchcase(each, patterns[name])), "")
                     if found:
                         exact[name] = found
@@ -225,12 +165,9 @@ class Preparation:
                             f"they have {', '.join(there[:8]) or 'none at all'}. Correct the repository's address, or the version."
                         )
                 if not problems:
-                    apt.add(
-                        [
-                            *(each for each in wanted.others if each not in kept),
-                            *(f"{name}={version}" for name, version in exact.items()),
-                        ],
-                        simulate=True,
+                    others = [each for each in wanted.others if each not in kept]
+                    manager.add(
+                        [*others, *(manager.at(name, version) for name, version in exact.items())], simulate=True
                     )
             except NodeError as error:
                 problems.append(str(error))
@@ -238,13 +175,11 @@ class Preparation:
             raise Refused(problems)
         return exact
 
-    def _apart(self, wanted: Wanted, folder: str) -> packages.Runner:
-        """Return apt with the repositories, its lists below a folder."""
-        sources, lists = os.path.join(folder, _SOURCES), os.path.join(folder, "lists")
-        log = os.path.join(folder, "log")
-        for path in (sources, log, os.path.join(lists, "partial"), os.path.join(folder, "cache/archives/partial")):
-            os.makedirs(path)
-        theirs = os.path.join(self.root, _SOURCES)
+    def _describe(self, wanted: Wanted, folder: str) -> None:
+        """Write all repositories' files below a folder, also those to come."""
+        sources = os.path.join(folder, self.manager.SOURCES)
+        os.makedirs(sources)
+        theirs = os.path.join(self.manager.root, self.manager.SOURCES)
         for name in sorted(os.listdir(theirs)) if os.path.isdir(theirs) else []:
             if os.path.isfile(os.path.join(theirs, name)):
                 shutil.copy(os.path.join(theirs, name), os.path.join(sources, name))
@@ -253,12 +188,3 @@ class Preparation:
             os.makedirs(os.path.dirname(whole), exist_ok=True)
             with open(whole, "w", encoding="utf-8") as file:
                 file.write(text)
-        options = [
-            *("-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={os.path.join(folder, 'cache')}"),
-            *("-o", f"Dir::Etc::SourceParts={sources}", "-o", f"Dir::Log={log}", "-o", "APT::Update::Error-Mode=any"),
-        ]
-
-        def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-            return self.runner([words[0], *options, *words[1:]])
-
-        return run

@@ -245,7 +245,10 @@ def test_dnf(host: Host) -> None:
     host.available = {name: ["1.21.0-150500.1.2", "1.21.0-150500.1.1"] for name in NAMES}
     host.binaries().ensure(Wanted(("kubeadm",), NEW))
     assert "/core:/stable:/v1.21/rpm/" in path.read_text()
-    assert host.words == ["dnf makecache", "dnf install --assumeyes --disableexcludes=all kubeadm-1.21.0-150500.1.2"]
+    assert host.words == [
+        "dnf --assumeyes makecache",
+        "dnf install --assumeyes --disableexcludes=all kubeadm-1.21.0-150500.1.2",
+    ]
 
 
 def test_no_package(host: Host) -> None:

@@ -83,6 +83,9 @@ def _forgetful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[tu
     for name in ("_BACK_OFF_SECONDS", "_ENDING_SECONDS"):
         monkeypatch.setattr(static_pod, name, 0.0)
     with subprocess.Popen([str(tmp_path / COMPONENT), "600"]) as process:
+        # Popen may come back before the kernel has given the process its new name.
+        while Path(f"/proc/{process.pid}/comm").read_text() != f"{COMPONENT}\n":
+            os.sched_yield()
         os.symlink(f"/proc/{process.pid}", host.process.parent / str(process.pid))
         yield host, process
         process.kill()
