@@ -233,8 +233,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _one(
         "the first machine is initialized at an endpoint that may be in use",
         "plugin_utils/decision/creation/growth.py",
-        "and view.endpoint_answers is not False\n",
-        "and view.endpoint_answers is True\n",
+        "view.endpoint_answers is not False and not",
+        "view.endpoint_answers is True and not",
         "create 1",
     ),
     _one(

@@ -8,6 +8,7 @@ The images of the static pods are in containerd's folder already, in place of a 
 
 from __future__ import annotations
 
+import subprocess
 import typing as t
 from pathlib import Path
 
@@ -62,8 +63,8 @@ class BareHosts(HostPool):
         return names
 
 
-def repository_of(hosts: BareHosts) -> PackageRepository:
-    """A repository with Kubernetes, built here and packed here, and with Debian's own containerd."""
+def repository_of(hosts: BareHosts, *names: str) -> PackageRepository:
+    """A repository with Kubernetes, built here and packed here, and with Debian's own containerd, and packages of these names."""
     made = PackageRepository(hosts.folder / "packages")
     programs, cache = Path(hosts.image(VERSION)["programs"]), Cache(CACHE)
     base = Path(hosts.image(VERSION)["lower"][-1])
@@ -85,8 +86,30 @@ def repository_of(hosts: BareHosts) -> PackageRepository:
         folder.mkdir(exist_ok=True)
         [package] = Path(apt.unpack(name, str(folder))).glob("*.deb")
         made.add(package)
+    if names:
+        _add_of_debian(made, hosts.folder, base, names)
     made.publish()
     return made
+
+
+def repository_of_debian(folder: Path, base: Path, names: t.Sequence[str]) -> PackageRepository:
+    """A repository with Debian's own packages, and those of their dependencies that a machine with that base lacks."""
+    made = PackageRepository(folder / "packages")
+    _add_of_debian(made, folder, base, names)
+    made.publish()
+    return made
+
+
+def _add_of_debian(made: PackageRepository, folder: Path, base: Path, names: t.Sequence[str]) -> None:
+    apt = debian.Apt(Cache(CACHE), debian.find_mirror(), Progress(str(folder / "apt.log")))
+    apt.update()
+    # What the machine lacks, and not what this one does.
+    archives, options = folder / "archives", ["--download-only", "--yes", "--no-install-recommends", "install"]
+    (archives / "partial").mkdir(parents=True)
+    places = [f"-oDir::State::status={base}/var/lib/dpkg/status", f"-oDir::Cache::archives={archives}"]
+    subprocess.run(["apt-get", *apt._options, *places, *options, *names], check=True, capture_output=True)
+    for archive in archives.glob("*.deb"):
+        made.add(archive)
 
 
 def address_of_controller() -> str:

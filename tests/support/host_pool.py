@@ -134,7 +134,9 @@ class HostPool:
         return done.stdout
 
 
-def pool_documents(documents: list[dict[str, t.Any]], machine_spec: t.Mapping[str, t.Any], endpoint: str = "") -> None:
+def pool_documents(
+    documents: list[dict[str, t.Any]], machine_spec: t.Mapping[str, t.Any], endpoint: str = "", port: int = 6443
+) -> None:
     """Change the documents of a cluster on local machines (see workspace.cluster_documents) to one on existing hosts, in place."""
     cluster, control_plane, template, infrastructure = documents[:4]
     cluster["spec"]["infrastructureRef"]["kind"] = "InventoryCluster"
@@ -143,4 +145,4 @@ def pool_documents(documents: list[dict[str, t.Any]], machine_spec: t.Mapping[st
     template["spec"]["template"]["spec"] = dict(machine_spec)
     infrastructure["kind"] = "InventoryCluster"
     if endpoint:
-        infrastructure["spec"]["controlPlaneEndpoint"] = {"host": endpoint, "port": 6443}
+        infrastructure["spec"]["controlPlaneEndpoint"] = {"host": endpoint, "port": port}

@@ -30,6 +30,7 @@ LONG_CALLS: t.Mapping[str, int] = {
     "node_certificates": 600,
     # apt or dnf, and whoever else has their lock
     "kubernetes_binaries": 3600,
+    "host_endpoint": 3600,
     # etcd's whole database, read from a disk, written to one, verified
     "etcd_snapshot": 5400,
     "etcd_snapshot_file": 600,

@@ -25,6 +25,7 @@ FENCED = frozenset(
         "etcd_restore_info",
         "etcd_snapshot",
         "host_claim",
+        "host_endpoint",
         "kubeadm_backups",
         "kubeadm_certificates",
         "kubernetes_binaries",

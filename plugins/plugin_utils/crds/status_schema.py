@@ -116,6 +116,7 @@ INFRASTRUCTURE_CLUSTER: Mapping[str, Any] = {
     **_COMMON,
     "initialization": {"provisioned": "boolean"},
     "failureDomains": [{"name": "string", "controlPlane": "boolean", "attributes": MapOf("string")}],
+    "endpointIsUnused": "boolean",
 }
 INFRASTRUCTURE_MACHINE: Mapping[str, Any] = {
     **_COMMON,

@@ -25,6 +25,7 @@ from ...common import guard
 from ...common.guard import NodeError
 from ...common.values import now_rfc3339
 from ..bootstrap import reset
+from ..endpoint import balancer
 from . import fitness, host_facts
 from .fitness import Missing, Wanted
 from .host_facts import HostPlaces
@@ -238,6 +239,7 @@ def release(
     check: bool,
     places: t.Optional[HostPlaces] = None,
     undo: t.Callable[..., bool] = reset.reset,
+    leave: t.Callable[..., bool] = balancer.absent,
     run: Run = NOBODY,
 ) -> tuple[bool, str]:
     """Reset this host and release its claim; return whether changed, with message.
@@ -261,6 +263,8 @@ def release(
         return False, "nothing of the machine was left on the host"
     if check:
         return True, "the host would be reset and released"
+    # The endpoint's address goes to another host while there is an API server here yet.
+    leave(check=False)
     undo(discard_etcd_data=True, check=False, whole_cluster=wanted.whole_cluster, places=where.node)
     _wait_for_the_end(where)
     with guard.exclusive(where.node.state):

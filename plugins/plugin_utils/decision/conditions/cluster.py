@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from ....module_utils.common.values import clip, condition_in
+from ...objects import kinds
 from ...objects.conditions import (
     AVAILABLE,
     DELETING,
@@ -42,6 +43,15 @@ _MIRRORED = {
     REMEDIATING: "Remediating",
 }
 _NEEDED_FOR_AVAILABLE = (INFRASTRUCTURE_READY, "ControlPlaneAvailable", REMOTE_CONNECTION_PROBE)
+
+
+def endpoint_is_unused(view: View) -> bool:
+    """Return whether an endpoint that can't be asked counts as unused.
+
+    Before the first machine: by the user's annotation, or by the role that makes it, which asks the hosts' network again before kubeadm runs.
+    """
+    status = (view.raw.get("infrastructureCluster") or {}).get("status") or {}
+    return kinds.is_flagged(view.cluster, kinds.ANNOTATION_ENDPOINT_UNUSED) or status.get("endpointIsUnused") is True
 
 
 def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:

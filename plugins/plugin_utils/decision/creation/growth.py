@@ -16,6 +16,7 @@ from ....module_utils.common.values import clip, format_time
 from ...objects import advice, kinds
 from .. import terms
 from ..checks.preflight import FAIL, PASS, check, preflight
+from ..conditions.cluster import endpoint_is_unused
 from ..conditions.control_plane import initialized
 from ..outcome import Context, Outcome, block, held, max_surge, reason, target
 from ..removal import deleted_control_plane
@@ -71,11 +72,7 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     checks = [check("CertificatesAvailable", PASS, "all certificate authorities and keys are there")]
     checks.append(check("EndpointExists", PASS, f"the control plane endpoint is {view.endpoint}"))
     running = machine is not None and machine.bootstrap == terms.RUNNING
-    if (
-        not running
-        and view.endpoint_answers is not False
-        and not kinds.is_flagged(view.cluster, kinds.ANNOTATION_ENDPOINT_UNUSED)
-    ):
+    if not running and view.endpoint_answers is not False and not endpoint_is_unused(view):
         return _endpoint_unknown(view, checks)
     said = "kubeadm init is under way" if running else f"no API answers at {view.endpoint}"
     checks.append(check("NoControlPlaneAnswers", PASS, said))

@@ -94,7 +94,9 @@ CONTROL_PLANE = _object(
     "controlPlane",
 )
 INFRASTRUCTURE_CLUSTER = _object(
-    {"controlPlaneEndpoint": _ENDPOINT}, {"initialization": _INITIALIZATION}, "infrastructureCluster"
+    {"controlPlaneEndpoint": _ENDPOINT},
+    {"initialization": _INITIALIZATION, "endpointIsUnused": Boolean()},
+    "infrastructureCluster",
 )
 INFRASTRUCTURE_MACHINE = _object(
     {}, {"initialization": _INITIALIZATION, "machineID": Text(), "addresses": ADDRESSES}, "infrastructureMachine"

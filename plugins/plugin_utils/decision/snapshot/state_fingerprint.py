@@ -25,6 +25,7 @@ from ....module_utils.common.values import clip, controller_of, parse_time
 from ...objects import kinds
 from ...objects.conditions import HEALTH_MARKS
 from .. import ownership, terms
+from ..conditions.cluster import endpoint_is_unused
 from ..conditions.control_plane import initialized, strangers
 from ..conditions.machine import health_conditions
 from ..decide import decide_on
@@ -150,8 +151,8 @@ def _clocks_apart(view: View) -> bool:
 
 def _endpoint(view: View) -> Optional[bool]:
     answers = view.endpoint_answers
-    if answers is None and not view.reachable and kinds.is_flagged(view.cluster, kinds.ANNOTATION_ENDPOINT_UNUSED):
-        # By the user's annotation nothing answers there; the probe's result decides nothing then.
+    if answers is None and not view.reachable and endpoint_is_unused(view):
+        # It is said that nothing answers there; the probe's result decides nothing then.
         return False
     return answers if isinstance(answers, bool) else None
 

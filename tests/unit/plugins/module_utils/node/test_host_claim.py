@@ -291,6 +291,24 @@ def test_a_released_host_carries_nothing_and_can_be_claimed_again(places: HostPl
     assert claim.claim(OTHERS, WANTED, check=False, places=places)[1]
 
 
+def test_a_host_leaves_its_endpoint_before_it_is_reset(places: HostPlaces) -> None:
+    """Its address goes to another one while there is an API server here yet."""
+    done: list[str] = []
+    assert claim.claim(MINE, WANTED, check=False, places=places)[1]
+
+    def undo(**_options: t.Any) -> bool:
+        done.append("reset")
+        return True
+
+    def leave(check: bool) -> bool:
+        done.append("leave")
+        return not check
+
+    assert claim.release(Release("id-1", "prod-1"), check=True, places=places, undo=undo, leave=leave)[0] and not done
+    assert claim.release(Release("id-1", "prod-1"), check=False, places=places, undo=undo, leave=leave)[0]
+    assert done == ["leave", "reset"]
+
+
 def test_a_run_that_lost_its_lock_neither_claims_nor_releases(places: HostPlaces) -> None:
     """Its cluster's newest run has released the host: the number stays, for each cluster its own."""
     run, newer, other = Run("uid-1", 5), Run("uid-1", 6), Run("uid-2", 2)

@@ -138,6 +138,17 @@ class TestFirstMachine:
         builder.endpoint(True)
         assert step(builder) == ("blocked", "ForeignControlPlane")
 
+    def test_unless_the_role_that_makes_the_endpoint_found_nobody_there(self) -> None:
+        """It has the network asked again on the first machine's host, before kubeadm runs."""
+        builder = cluster(3).endpoint(None)
+        status = builder.snapshot["infrastructureCluster"]["status"]
+        status["endpointIsUnused"] = False
+        assert step(builder) == ("wait", "EndpointUnknown")
+        status["endpointIsUnused"] = True
+        assert step(builder) == ("initialize", "NotInitialized")
+        builder.endpoint(True)
+        assert step(builder) == ("blocked", "ForeignControlPlane")
+
     @pytest.mark.parametrize("state", ["", "Running"])
     def test_a_machine_that_was_begun_is_gone_on_with(self, state: str) -> None:
         decision = decide(cluster(3).machine("x", state).build())

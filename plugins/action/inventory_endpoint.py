@@ -1,0 +1,143 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""keepalived and haproxy on the hosts of a cluster's machines."""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller
+from ..plugin_utils.providers import inventory_pool
+from ..plugin_utils.providers.inventory_pool import PoolError
+from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
+
+INTERFACE = "endpoint_keepalived_interface"
+SERVER = {"name": {"type": "str", "required": True}, "address": {"type": "str", "required": True}}
+
+
+class ActionModule(ControlPlaneAction):
+    """Action plugin of the module kubeadm.control_plane.inventory_endpoint; see its documentation."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "servers": {"type": "list", "elements": "dict", "options": SERVER, "required": True},
+        "router_id": {"type": "int", "default": 0},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Bring the servers' hosts behind the address.
+
+        Hosts of other machines leave it.
+        """
+        objects = self.open_objects(arguments)
+        caller = self.machine_caller(arguments, objects)
+        call = {**_address(objects), "router_id": arguments["router_id"]}
+        hosts = {name: inventory_pool.host_of(each) for name, each in objects.infrastructure_machines.items()}
+        servers = [each for each in arguments["servers"] if hosts.get(each["name"])]
+        if not any(hosts.values()):
+            self._require_unused(objects, caller, call)
+            return {"changed": False, "unused": True}
+        port = _api_port(objects)
+        call["servers"] = [{**each, "port": port} for each in servers]
+        # The first machine: whoever has the address by now is another cluster, perhaps.
+        call["alone"] = len(servers) == 1 and not objects.initialized
+        answers = {}
+        for each in servers:
+            wanted = {**call, "interface": self._interface(hosts[each["name"]])}
+            answers[each["name"]] = inventory_pool.call_host(
+                caller, objects.reach(each["name"]), "host_endpoint", wanted
+            )
+        named = {each["name"] for each in servers}
+        # Afterwards: its address goes to a host that leads to the others.
+        for name in sorted(set(filter(hosts.get, hosts)) - named):
+            if objects.reach(name).connection:
+                answers[name] = inventory_pool.call_host(
+                    caller, objects.reach(name), "host_endpoint", {"state": "absent"}
+                )
+        return _result(objects, answers, hosts)
+
+    def _require_unused(self, objects: ClusterObjects, caller: MachineCaller, call: Object) -> None:
+        """Refuse an address that no host can have, or that is taken."""
+        spec = ((objects.machine_template or {}).get("spec") or {}).get("template", {}).get("spec") or {}
+        try:
+            pool = inventory_pool.read_pool(
+                spec, self._task_vars["groups"], self._task_vars["hostvars"], self.pool_groups()
+            )
+        except PoolError as error:
+            raise ControlPlaneFailure(f"cluster {objects.title}: {error}") from error
+        held = inventory_pool.taken(objects.store, inventory_pool.no_machine(objects.namespace))
+        asked, wrong = False, []
+        for host in (each for each in pool.hosts if each not in held):
+            # All are of one network: it is asked once, which takes seconds.
+            wanted = {**call, "interface": self._interface(host), "alone": not asked}
+            machine = Machine(f"on the host {host}", None, {"inventoryHost": host})
+            with inventory_pool.in_check_mode(self._task, True):
+                answer = inventory_pool.call_host(caller, machine, "host_endpoint", wanted)
+            asked |= answer.reached and not answer.failed
+            if answer.reached and answer.failed:
+                wrong.append(f"{host}: {answer.message}")
+        if wrong or not asked:
+            told = (
+                "; ".join(wrong)
+                or f"no free host of the inventory group {pool.group} answers, so that it is unknown who has it"
+            )
+            raise ControlPlaneFailure(
+                f"cluster {objects.title}: the control plane endpoint {call['address']} can't be made on existing hosts: {told} "
+                "Mend that, and run reconcile again."
+            )
+
+    def _interface(self, host: str) -> str:
+        variables = self._task_vars["hostvars"]
+        return str(variables[host].get(INTERFACE) or "") if host in variables else ""
+
+
+def _address(objects: ClusterObjects) -> Object:
+    """Return the virtual address and its port. Raises ControlPlaneFailure."""
+    endpoint = objects.wanted_endpoint() or {}
+    where = "spec.controlPlaneEndpoint of the infrastructure cluster"
+    try:
+        address = str(ipaddress.ip_address(str(endpoint.get("host") or "")))
+    except ValueError as error:
+        raise ControlPlaneFailure(
+            f"cluster {objects.title}: {where} has {endpoint.get('host') or 'no address'}, and keepalived takes an IP address. Nothing was done. "
+            "Write a free address of the hosts' network there."
+        ) from error
+    if endpoint["port"] == _api_port(objects):
+        raise ControlPlaneFailure(
+            f"cluster {objects.title}: {where} has the port {endpoint['port']}, on which the API servers listen on the same hosts. Nothing was done. "
+            "Give the endpoint another port, such as 8443."
+        )
+    return {"address": address, "port": endpoint["port"]}
+
+
+def _api_port(objects: ClusterObjects) -> int:
+    configuration = (objects.control_plane or {}).get("spec", {}).get("kubeadmConfigSpec") or {}
+    first = configuration.get("initConfiguration") or {}
+    other = (configuration.get("joinConfiguration") or {}).get("controlPlane") or {}
+    default = (objects.cluster["spec"].get("clusterNetwork") or {}).get("apiServerPort") or 6443
+    ports = {int((each.get("localAPIEndpoint") or {}).get("bindPort") or default) for each in (first, other)}
+    if len(ports) > 1:
+        raise ControlPlaneFailure(
+            f"cluster {objects.title}: localAPIEndpoint.bindPort of initConfiguration and of joinConfiguration.controlPlane differ, and haproxy has "
+            "one port for all API servers. Nothing was done. Write the same one to both."
+        )
+    return ports.pop()
+
+
+def _result(objects: ClusterObjects, answers: t.Mapping[str, Answer], hosts: t.Mapping[str, str]) -> dict[str, t.Any]:
+    told = {name: f"{name} (host {hosts[name]}): {answer.message}" for name, answer in answers.items()}
+    wrong = [told[name] for name, answer in answers.items() if answer.reached and answer.failed]
+    if wrong:
+        raise ControlPlaneFailure(
+            f"cluster {objects.title}: its endpoint is not as it should be. {'; '.join(wrong)} Mend that, and run reconcile again. "
+            "Hosts that are not named are in order."
+        )
+    # A dead machine must keep nobody from replacing it; it has its part again, or none, with the next change.
+    silent = [
+        f"the endpoint was left as it is on {told[name]}" for name, answer in answers.items() if not answer.reached
+    ]
+    changed = any(answer.result.get("changed") for answer in answers.values())
+    return {"changed": changed, "unused": False, **({"warnings": silent} if silent else {})}

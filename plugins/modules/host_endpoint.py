@@ -1,0 +1,165 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_endpoint
+short_description: Put a host behind a virtual address with keepalived and haproxy
+version_added: 0.10.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Installs keepalived and haproxy of the distribution where they are missing (Debian and Ubuntu), and configures both. keepalived has the address on one of
+    the hosts, and haproxy on each of them leads to the API servers that answer C(/readyz).
+  - Refused beforehand are an interface that isn't there, an address of another network, an address that the host or another one on the network has, a port
+    that is taken, and a host with a keepalived or haproxy of its own.
+  - With O(state=absent), keepalived is stopped first, so that another host takes the address at once. The packages stay.
+options:
+  state:
+    description: Whether the host is behind the address.
+    type: str
+    choices: [present, absent]
+    default: present
+  address:
+    description: The virtual address. Required with O(state=present).
+    type: str
+  port:
+    description: The port on it. haproxy listens there on all of the host's addresses, so it is another one than the API server's.
+    type: int
+    default: 8443
+  interface:
+    description: The interface that gets the address, by default the one whose network has it.
+    type: str
+    default: ""
+  router_id:
+    description: The virtual router's ID (VRRP), which nothing else on the network may have. V(0) is the last byte of the address.
+    type: int
+    default: 0
+  servers:
+    description: The API servers.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: The machine's name.
+        type: str
+        required: true
+      address:
+        description: Its IP address.
+        type: str
+        required: true
+      port:
+        description: Its API server's port.
+        type: int
+        default: 6443
+  alone:
+    description:
+      - Whether no other host is to have the address yet, and without O(servers) not even this one. The network is asked then, and the host is refused if
+        one answers; afterwards it waits until the host has the address.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.fencing
+  - kubeadm.control_plane._attributes
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Every refusal is the same as without check mode.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+seealso:
+  - module: kubeadm.control_plane.host_claim
+"""
+
+EXAMPLES = r"""
+- name: Put a host behind the endpoint
+  kubeadm.control_plane.host_endpoint:
+    address: 192.0.2.10
+    servers:
+      - name: prod-control-plane-x7k2p
+        address: 192.0.2.11
+  become: true
+"""
+
+RETURN = r"""
+interface:
+  description: The interface of the address.
+  returned: O(state=present) and success
+  type: str
+"""
+
+from ..module_utils.common.guard import NodeError
+from ..module_utils.node import arguments
+from ..module_utils.node.endpoint import balancer
+from ..module_utils.node.module import NodeModule
+
+SERVER = {
+    "name": {"type": "str", "required": True},
+    "address": {"type": "str", "required": True},
+    "port": {"type": "int", "default": 6443},
+}
+
+
+def main() -> None:
+    """Run the module."""
+    module = NodeModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "address": {"type": "str"},
+            "port": {"type": "int", "default": 8443},
+            "interface": {"type": "str", "default": ""},
+            "router_id": {"type": "int", "default": 0},
+            "servers": {"type": "list", "elements": "dict", "default": [], "options": SERVER},
+            "alone": {"type": "bool", "default": False},
+            **arguments.MACHINE,
+            **arguments.FENCING,
+        },
+        required_if=[("state", "present", ["address"])],
+        supports_check_mode=True,
+    )
+    params = module.params
+    try:
+        # Nothing is lost by it: an API server need not be asked whose turn it is.
+        arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
+        if params["state"] == "absent":
+            module.exit_json(changed=balancer.absent(check=module.check_mode))
+        if not 0 <= params["router_id"] <= 255:
+            module.fail_json(
+                msg=f"router_id {params['router_id']} is no number between 0 and 255. Nothing was changed."
+            )
+        wanted = balancer.Wanted(
+            address=params["address"],
+            port=params["port"],
+            servers=tuple((each["name"], each["address"], each["port"]) for each in params["servers"]),
+            interface=params["interface"],
+            router_id=params["router_id"],
+            alone=params["alone"],
+        )
+        before, after, interface = balancer.present(wanted, check=module.check_mode)
+    except NodeError as error:
+        module.fail_json(msg=str(error), **arguments.fenced(error))
+    changed = before != after
+    module.exit_json(
+        changed=changed,
+        interface=interface,
+        diff=[
+            {"before": before[name], "after": after[name], "before_header": name, "after_header": name}
+            for name in after
+        ]
+        if changed
+        else [],
+    )
+
+
+if __name__ == "__main__":
+    main()
