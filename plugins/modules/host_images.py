@@ -32,7 +32,7 @@ options:
     elements: path
     default: []
   save:
-    description: A folder on the host to which an archive of each needed image is written that is there.
+    description: A folder on the host to which an archive of each needed image is written that is there. It belongs to the folder's owner.
     type: path
 extends_documentation_fragment:
   - kubeadm.control_plane._node

@@ -38,7 +38,7 @@ def load(paths: t.Sequence[str]) -> None:
 def save(images: t.Sequence[str], folder: str) -> list[str]:
     """Write an archive of each image; return the files.
 
-    Each is for this host's platform.
+    Each is for this host's platform, and belongs to the folder's owner.
 
     Raises:
         NodeError: one can't be written.
@@ -46,9 +46,11 @@ def save(images: t.Sequence[str], folder: str) -> list[str]:
     # The folder above may be this collection's own, which nobody has made yet.
     for each in (os.path.dirname(folder), folder):
         os.makedirs(each, mode=0o700, exist_ok=True)
+    owner = os.stat(folder)
     paths = [os.path.join(folder, archive_name(image)) for image in images]
     for image, path in zip(images, paths):
         _run([*_CTR, "export", path, image], f"The image {image} was not written to {path}")
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
     return paths
 
 
