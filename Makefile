@@ -40,6 +40,12 @@ demo: ## A real three-node control plane on this machine (root; 3 to 15 minutes)
 	@$(TOOLS)/build.sh
 	@$(TOOLS)/demo.sh
 
+.PHONY: demo-hosts
+demo-hosts: ## One command makes a control plane of three machines that have only Debian, Python and SSH (root; 4 to 16 minutes)
+	@$(TOOLS)/setup.sh --run
+	@$(TOOLS)/build.sh
+	@$(TOOLS)/demo_hosts.sh
+
 .PHONY: test
 test: ## Everything a change must pass: lint, sanity, unit, integration, core lab (root; 35 minutes)
 	@$(TOOLS)/test.sh lint molecule+sanity-once+integration-servers integration-stand-ins,unit+lab

@@ -28,7 +28,7 @@ if [ -e "$machines" ]; then
 fi
 
 [ ! -d "$(dirname "$machines")" ] || rmdir --ignore-fail-on-non-empty "$(dirname "$machines")"
-rm -rf "$REPO/demo" "$CACHE/demo"
+rm -rf "$REPO/demo" "$CACHE/demo" "$CACHE/demo-hosts"
 rm -rf "$CACHE/molecule" "$CACHE/importer" "$CACHE/results" "$CACHE/sanity" "$CACHE/ansible-lint" "$CACHE/build"
 rm -rf "$ARTEFACTS" "$UNDER_TEST" "$CHECKOUT_TREE" "$CACHE/mypy" "$CACHE/pythons" "$CACHE/hypothesis" "$CACHE/pycache"
 if [ "${1:-}" = --cache ]; then
