@@ -12,6 +12,7 @@ import base64
 import http.client
 import json
 import re
+import socket
 import ssl
 import threading
 import typing as t
@@ -56,6 +57,7 @@ class ApiProxy:
         self._tokens_end = False
         self._failures: list[int] = []
         self._lost: list[tuple[re.Pattern[str], int]] = []
+        self._watches: dict[socket.socket, socket.socket] = {}
         pair = server.authority.issue("proxy", (ExtendedKeyUsageOID.SERVER_AUTH,))
         proxy = self
 
@@ -100,6 +102,24 @@ class ApiProxy:
     def goes_down_at(self, request: str) -> None:
         """Nobody answers any more from the first request on that a regular expression matches, until :meth:`comes_back`."""
         self._down = re.compile(request)
+
+    def goes_down(self) -> None:
+        """Nobody answers any more, and open watches break off, until :meth:`comes_back`."""
+        self.down = True
+        self.break_watches()
+
+    def break_watches(self) -> None:
+        """Break the connections of open watches."""
+        with self._lock:
+            for ends in self._watches.items():
+                for each in ends:
+                    each.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def watches(self) -> int:
+        """How many watches are open."""
+        with self._lock:
+            return len(self._watches)
 
     def comes_back(self) -> None:
         """Answer again."""
@@ -164,6 +184,9 @@ class ApiProxy:
         try:
             connection.request(handler.command, handler.path, body=body or None, headers=headers)
             answer = connection.getresponse()
+            if "watch=true" in handler.path and answer.status == 200:
+                self._relay(handler, answer, connection.sock)
+                return
             content = answer.read()
         finally:
             connection.close()
@@ -173,6 +196,26 @@ class ApiProxy:
             self._fail(handler, lost[1])
         else:
             handler.close_connection = True
+
+    def _relay(
+        self, handler: BaseHTTPRequestHandler, answer: http.client.HTTPResponse, upstream: socket.socket
+    ) -> None:
+        """Hand a watch's answer on as it comes."""
+        own, handler.close_connection = handler.connection, True
+        with self._lock:
+            self._watches[own] = upstream
+        handler.send_response_only(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        try:
+            while piece := answer.read1(65536):
+                handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            handler.wfile.write(b"0\r\n\r\n")
+        except (OSError, http.client.HTTPException):
+            """Who watched is gone, or the test broke the connection."""
+        finally:
+            with self._lock:
+                self._watches.pop(own)
 
     def _fail(self, handler: BaseHTTPRequestHandler, status: int) -> None:
         self._reply(handler, status, json.dumps({"kind": "Status", "message": "etcdserver: leader changed"}).encode())

@@ -17,6 +17,7 @@ here="$REPO/tests/tools"
 use_venv "$(main_venv)"
 "$here/image.sh"
 "$here/rpm.sh"
+"$here/full.sh"
 
 # A tree is what is shipped and its tests. Pages may be written of a run without making another tree of it.
 tree="$(cd "$CACHE/build/source" && find . -name '*.md' -prune -o -path ./changelogs -prune -o -type f -print0 | sort -z |

@@ -39,6 +39,7 @@ VENV_LATEST="$CACHE/venv-latest"
 VENV_OLDEST="$CACHE/venv-2.19"
 VENV_IMPORTER="$CACHE/venv-importer"
 VENV_DOCS="$CACHE/venv-docs"
+VENV_RULEBOOK="$CACHE/venv-rulebook"
 
 mkdir -p "$CACHE" "$LOGS" "$RESULTS"
 
@@ -147,6 +148,24 @@ main_venv() {
   else
     die "the tools are not set up" "Run: make setup"
   fi
+}
+
+# make_venv VENV PYTHON USUALLY CONSTRAINED REQUIREMENT...: makes the venv unless it was completed with the same
+# interpreter and the same requirement files. An interrupted one is never taken for a complete one: the mark comes last.
+make_venv() {
+  local venv="$1" python="$2" usually="$3" constrained="$4" stamp args=() file
+  shift 4
+  stamp="$("$python" -c 'import sys; print(sys.version)') $python $(cd "$REPO/requirements" && sha256sum constraints.txt "$@")"
+  [ "$(cat "$venv/.complete" 2>/dev/null)" != "$stamp" ] || return 0
+  for file in "$@"; do args+=(-r "$REPO/requirements/$file"); done
+  [ "$constrained" = no ] || args+=(-c "$REPO/requirements/constraints.txt")
+  rm -rf "$venv"
+  "$python" -m venv "$venv"
+  long "$(basename "$venv").log" "installing Python packages into $venv" "$usually" \
+    "$venv/bin/python" -m pip install --quiet "${args[@]}" ||
+    die "the Python packages of $(basename "$venv") could not be installed" \
+      "pip reaches its package index as configured on this machine (pip config list); run this again once it does."
+  printf '%s\n' "$stamp" >"$venv/.complete"
 }
 
 # use_venv VENV: the commands of that venv come first, and collections are found in the installed artefact only.

@@ -93,6 +93,7 @@ def observe(
         "observedAt": _not_before(now, last_action),
         "lastAction": last_action,
         **({"policy": policy} if policy is not None else {}),
+        **({"pause": objects.pause} if objects.pause else {}),
         **({"keepsItself": True} if _keeps_itself(objects, wanted) else {}),
         **_unfinished(objects, operator.KINDS if detached else (operator.ACTION,)),
         **_resource_sets(objects),

@@ -18,6 +18,7 @@ from ..documents import names
 from ..objects import defaults, kinds
 from ..objects.validate import limits
 from ..store.base import NotFound, Store
+from ..store.pause import paused_because
 
 Object = dict[str, t.Any]
 
@@ -85,6 +86,8 @@ class ClusterObjects:
     workers: list[Object] = field(default_factory=list)
     infrastructure_machines: dict[str, Object] = field(default_factory=dict)
     kubeadm_configs: dict[str, Object] = field(default_factory=dict)
+    # Why all clusters of the namespace are paused, "" where they are not.
+    pause: str = ""
 
     @classmethod
     def read(cls, store: Store, namespace: str, name: str) -> t.Optional[ClusterObjects]:
@@ -107,6 +110,7 @@ class ClusterObjects:
             if infrastructure
             else None,
             machine_template=None,
+            pause=paused_because(store, namespace),
         )
         listed = sorted(
             store.list(MACHINE, namespace, {CLUSTER_LABEL: name}), key=lambda each: str(each["metadata"]["name"])
@@ -171,8 +175,8 @@ class ClusterObjects:
 
     @property
     def paused(self) -> bool:
-        """Pause of the cluster: spec.paused, or the annotation on either object."""
-        paused = bool((self.cluster.get("spec") or {}).get("paused"))
+        """Pause of the cluster: its field, an annotation, or its namespace's."""
+        paused = bool((self.cluster.get("spec") or {}).get("paused") or self.pause)
         return paused or any(
             kinds.is_flagged(each, kinds.ANNOTATION_PAUSED) for each in (self.cluster, self.control_plane)
         )

@@ -336,13 +336,17 @@ def test_a_cluster_that_kubectl_paused_stays_paused(
 
 
 @pytest.mark.parametrize(
-    "switch", ["the Cluster's spec.paused", "the control plane's annotation", "the Cluster's annotation"]
+    "switch",
+    ["the Cluster's spec.paused", "the control plane's annotation", "the Cluster's annotation", "the namespace's"],
 )
 def test_paused(runs: Runs, kubernetes_store: KubernetesStore, switch: str) -> None:
     """Nothing is done, and the condition says by which switch."""
     name = "prod-control-plane"
     if switch == "the Cluster's spec.paused":
         kubernetes_store.modify(CLUSTER, "default", "prod", lambda found: found["spec"].update(paused=True))
+    elif switch == "the namespace's":
+        pause = {"name": "kubeadm-control-plane-pause", "namespace": "default"}
+        kubernetes_store.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": pause})
     else:
         where = (CLUSTER, "default", "prod") if switch.startswith("the Cluster") else (CONTROL_PLANE, "default", name)
         note = {kinds.ANNOTATION_PAUSED: ""}

@@ -328,6 +328,7 @@ SNAPSHOT = Struct(
             ),
             note="The ClusterResourceSets that select the Cluster, without what they apply; absent: there are none.",
         ),
+        "pause": Text(note="Why all clusters of the namespace are paused; absent: they are not."),
         "keepsItself": Boolean("The objects are in the cluster's own API; absent: they are not."),
         "cluster!": CLUSTER,
         "controlPlane": CONTROL_PLANE,

@@ -219,7 +219,7 @@ class View:
         for obj in (self.cluster, self.control_plane):
             if kinds.is_flagged(obj, kinds.ANNOTATION_PAUSED):
                 found.append(f"{obj.get('kind')} has the annotation {kinds.ANNOTATION_PAUSED}")
-        return found
+        return [*found, str(self.raw["pause"])] if self.raw.get("pause") else found
 
     @property
     def failure_domains(self) -> list[str]:

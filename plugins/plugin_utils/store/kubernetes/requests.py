@@ -33,6 +33,9 @@ APPLY_PATCH = "application/apply-patch+yaml"
 REQUEST_SECONDS = (3.0, 30.0)
 ATTEMPTS = 4
 PAUSE_SECONDS = 0.5
+# etcd takes no object of more than 1.5 MiB; JSON may take more than what is stored.
+LONGEST_LINE = 8 * 1024 * 1024
+_LONGEST_REFUSAL, _PIECE = 64 * 1024, 64 * 1024
 LONGEST_PAUSE_SECONDS = 3.0
 # The server was too busy, or is about to stop: it did nothing of what was asked.
 _AGAIN = (429, 503)
@@ -158,21 +161,67 @@ class KubernetesApi:
             time.sleep(min(PAUSE_SECONDS * attempt, LONGEST_PAUSE_SECONDS))
 
     def _once(self, method: str, url: str, body: t.Optional[t.Mapping[str, t.Any]]) -> Answer:
-        pool, whose = self._connection.ready()
-        headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": FIELD_MANAGER})
-        for name, value in whose:
-            headers.add(name, value)
+        pool, headers = self._prepared()
         if body is not None or method == "DELETE":
             headers["Content-Type"] = APPLY_PATCH if method == "PATCH" else "application/json"
         self.requests += 1
         data = json.dumps(body).encode() if body is not None else None
         timeout = Timeout(connect=REQUEST_SECONDS[0], read=REQUEST_SECONDS[1])
         reply = pool.request(method, url, body=data, headers=headers, timeout=timeout, retries=False, redirect=False)
-        try:
-            document = json.loads(reply.data.decode("utf-8")) if reply.data else {}
-        except ValueError:
-            document = {"message": reply.data.decode("utf-8", "replace")[:300]}
-        return Answer(reply.status, document if isinstance(document, dict) else {})
+        return Answer(reply.status, _document(reply.data))
+
+    def _prepared(self) -> tuple[t.Any, t.Any]:
+        pool, whose = self._connection.ready()
+        headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": FIELD_MANAGER})
+        for name, value in whose:
+            headers.add(name, value)
+        return pool, headers
+
+    def stream(self, path: str, query: t.Mapping[str, t.Any], silence_seconds: float) -> t.Iterator[dict[str, t.Any]]:
+        """Send one request and yield the lines of its answer.
+
+        They are yielded as they come.
+
+        Args:
+            path: as of :meth:`send`.
+            query: the query's parameters.
+            silence_seconds: how long nothing may come.
+
+        Raises:
+            ApiUnavailable: no answer, or one that broke off.
+            Refused: any other status than 200, or a line that is no JSON or longer than any object.
+        """
+        while True:
+            pool, headers = self._prepared()
+            timeout = Timeout(connect=REQUEST_SECONDS[0], read=silence_seconds)
+            url = f"{self.host}{path}?{urllib.parse.urlencode(query)}"
+            self.requests += 1
+            try:
+                reply = pool.request(
+                    "GET", url, headers=headers, timeout=timeout, retries=False, redirect=False, preload_content=False
+                )
+                try:
+                    if reply.status == 401 and self._connection.renew():
+                        continue
+                    if reply.status != 200:
+                        answer = Answer(reply.status, _document(reply.read(_LONGEST_REFUSAL)))
+                        if answer.status in _AGAIN or answer.status // 100 == 5:
+                            raise self._unavailable("watch", path, f"HTTP {answer.status}: {answer.message}")
+                        raise refusal(self.host, "watch", path, answer, self._connection.where)
+                    for line in _lines(reply.stream(_PIECE)):
+                        yield self._line(path, line)
+                    return
+                finally:
+                    # What is left of it is not read, so that no other request may have this connection.
+                    reply.close()
+            except HTTPError as error:
+                raise self._unavailable("watch", path, short(error)) from error
+
+    def _line(self, path: str, line: bytes) -> dict[str, t.Any]:
+        found = _document(line) if len(line) <= LONGEST_LINE else {}
+        if "object" not in found:
+            raise self._no_api("watch", path)
+        return found
 
     def _unavailable(self, verb: str, path: str, why: str) -> ApiUnavailable:
         what, fix = "did not answer", "Run again when the API answers: a run reads everything again."
@@ -202,6 +251,28 @@ class KubernetesApi:
             "the answer is no object of Kubernetes: another server, or a page of a proxy or a login",
             "Nothing more is changed by this run. Correct the URL (store.host, or server of the kubeconfig) or the proxy.",
         )
+
+
+def _document(text: bytes) -> dict[str, t.Any]:
+    try:
+        document = json.loads(text.decode("utf-8")) if text else {}
+    except ValueError:
+        document = {"message": text.decode("utf-8", "replace")[:300]}
+    return document if isinstance(document, dict) else {}
+
+
+def _lines(pieces: t.Iterable[bytes]) -> t.Iterator[bytes]:
+    """Cut a stream into lines.
+
+    A line that is too long is yielded as far as it came.
+    """
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+        if len(rest) > LONGEST_LINE:
+            yield rest
+    # A line that broke off says nothing.
 
 
 def _role_rule(verb: str, path: str) -> str:

@@ -89,7 +89,8 @@ class KubernetesStore(base.Store):
         """Return the object, or None where there is none."""
         path = self._object_path(kind_ref, namespace, name)
         if self._view is not None:
-            if self._view.reads_whole_kinds:
+            # Of ConfigMaps, which hold much, only those are read that are asked for.
+            if self._view.reads_whole_kinds and kind_ref != ("", kinds.CONFIG_MAP):
                 self._ask_for(self._view, kind_ref, namespace, None)
             if self._view.knows(kind_ref, namespace, name):
                 return self._view.get(kind_ref, namespace, name)

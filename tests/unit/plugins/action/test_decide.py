@@ -290,6 +290,19 @@ def test_a_paused_cluster_ends_well_whatever_the_plan(folder: Folder) -> None:
     assert (result["act"], result["decision"]["action"]) == (False, "none")
 
 
+@pytest.mark.parametrize(("namespace", "paused"), [("default", True), ("other", False)])
+def test_all_clusters_of_a_namespace_are_paused(folder: Folder, namespace: str, paused: bool) -> None:
+    folder.make_plan()
+    folder.apply()
+    pause = {"name": "kubeadm-control-plane-pause", "namespace": namespace}
+    data = {"reason": "storage is moved\n" + "x" * 1000}
+    folder.objects.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": pause, "data": data})
+    result = folder.decide(plan_file=None)
+    [*_others, told] = result["decision"]["reasons"]
+    assert (told["reason"] == "Paused") is paused and result["act"] is not paused
+    assert ("is there: storage is moved" in told["message"]) is paused and len(told["message"]) < 400
+
+
 def test_a_remediation_is_recorded_and_handed_on_to_the_replacement(folder: Folder) -> None:
     _document, name = folder.begin_first_machine()
     record = {"machine": name, "timestamp": "2026-01-31T12:00:00Z", "retryCount": 2}
