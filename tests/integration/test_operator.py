@@ -101,8 +101,11 @@ def test_controlled_stops_before_each_task_until_it_is_approved_or_rejected(work
     assert "first custom Controlled Aborted 1/3" in run.text
 
 
-def test_a_failure_pauses_and_is_retried_and_skipped(workspace: OperatorWorkspace) -> None:
+def test_a_failure_pauses_and_is_retried_and_skipped(
+    workspace: OperatorWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It names node, command and output, and what to type."""
+    monkeypatch.setenv("ANSIBLE_SHOW_CUSTOM_STATS", "true")
     workspace.action(workflow(group("a", "one", "false", "two")), name="first")
     run = workspace.playbook("action", "-e", "operator_manifest=first.yml").failed()
     node = workspace.control_planes[0]
@@ -116,8 +119,9 @@ def test_a_failure_pauses_and_is_retried_and_skipped(workspace: OperatorWorkspac
     workspace.playbook("retry", *METRICS).failed()
     assert result_in_metrics(workspace, "retry") == "failed"
     assert workspace.ran()[2:] == [[node, "false", "a"]]
-    blocked = workspace.playbook("plan", "-e", "control_plane_replace=allow")
+    blocked = workspace.playbook("plan", "-e", "control_plane_replace=allow").failed()
     assert "Action first has not ended (Failed)" in blocked.text
+    assert '"control_plane_plan_blocked": 1' in blocked.text, "a workflow's statistics have it, too"
     workspace.playbook("skip").failed()
     assert workspace.ran()[3:] == [
         [node, "two", "a"],
