@@ -133,15 +133,10 @@ def new_name(objects: ClusterObjects, suffix: t.Callable[[], str] = names.random
     """
     control_plane = t.cast(Object, objects.control_plane)
     template = control_plane["spec"].get("machineNaming", {}).get("template", "")
-    while True:
-        control_plane_name = str(control_plane["metadata"]["name"])
-        name = names.machine_name(template, cluster=objects.name, control_plane=control_plane_name, random=suffix())
-        if (
-            name not in objects.infrastructure_machines
-            and not objects.has_machine(name)
-            and name not in objects.kubeadm_configs
-        ):
-            return name
+    own = str(control_plane["metadata"]["name"])
+    return free_name(
+        objects, lambda: names.machine_name(template, cluster=objects.name, control_plane=own, random=suffix())
+    )
 
 
 def stale_prepared(objects: ClusterObjects) -> list[Object]:
@@ -178,25 +173,10 @@ def create_infrastructure_machine(objects: ClusterObjects, name: str, failure_do
     control_plane = t.cast(Object, objects.control_plane)
     template = t.cast(Object, objects.machine_template)
     reference = objects.template_reference()
-    group, kind = machine_kind_of_template(reference)
     metadata = machine_metadata(objects, control_plane, name)
-    metadata["annotations"].update(
-        {
-            kinds.ANNOTATION_CLONED_FROM_NAME: reference["name"],
-            kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference['kind']}.{group}",
-            kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN: failure_domain,
-            kinds.ANNOTATION_PREPARED_VERSION: control_plane["spec"]["version"],
-            # Said, not left open: only what says that it was never started is ever taken for a machine prepared ahead.
-            BOOTSTRAP_STARTED_ANNOTATION: "false",
-        }
-    )
-    made = {
-        "apiVersion": infrastructure_api_version(objects, group),
-        "kind": kind,
-        "metadata": metadata,
-        "spec": copy.deepcopy(template["spec"]["template"]["spec"]),
-        "status": {},
-    }
+    version = str(control_plane["spec"]["version"])
+    made = new_infrastructure_machine(template, reference, metadata, version, failure_domain)
+    made["apiVersion"] = infrastructure_api_version(objects, reference["apiGroup"])
     stored = objects.store.create(give_new(made, control_plane))
     objects.infrastructure_machines[name] = stored
     return stored
@@ -219,39 +199,83 @@ def machine_metadata(objects: ClusterObjects, control_plane: Object, name: str) 
 
 
 def _kubeadm_config(objects: ClusterObjects, control_plane: Object, kind: str, name: str) -> Object:
-    made = {
-        "apiVersion": kinds.API_BOOTSTRAP,
-        "kind": KUBEADM_CONFIG[1],
-        "metadata": machine_metadata(objects, control_plane, name),
-        "spec": config_spec(control_plane, kind),
-        "status": {"initialization": {"dataSecretCreated": False}},
-    }
+    made = new_kubeadm_config(machine_metadata(objects, control_plane, name), config_spec(control_plane, kind))
     return give_new(made, control_plane)
 
 
 def machine_object(objects: ClusterObjects, control_plane: Object, name: str, failure_domain: str) -> Object:
     """Return a new Machine object of that name; it is not stored."""
-    reference = objects.template_reference()
-    group, kind = machine_kind_of_template(reference)
+    reference, version = objects.template_reference(), str(control_plane["spec"]["version"])
     metadata = machine_metadata(objects, control_plane, name)
     metadata["annotations"][kinds.ANNOTATION_PRE_TERMINATE_HOOK] = ""
     record = (control_plane["metadata"].get("annotations") or {}).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)
     if record is not None:
         metadata["annotations"][kinds.ANNOTATION_REMEDIATION_FOR] = record
-    metadata["finalizers"] = [FINALIZERS[MACHINE]]
+    made = new_machine(objects.name, reference, metadata, version, failure_domain)
+    return give_new(made, control_plane)
+
+
+def free_name(objects: ClusterObjects, drawn: t.Callable[[], str]) -> str:
+    """Return the first drawn name that no object of the cluster has."""
+    while True:
+        name = drawn()
+        known = name in objects.infrastructure_machines or name in objects.kubeadm_configs
+        if not known and not objects.has_machine(name):
+            return name
+
+
+def new_infrastructure_machine(
+    template: Object, reference: Object, metadata: Object, version: str, failure_domain: str
+) -> Object:
+    """Return a machine template's clone, named by `metadata`; it is not stored.
+
+    It is made for `version`, and goes to `failure_domain`, "" for any.
+    """
+    group, kind = machine_kind_of_template(reference)
+    metadata["annotations"].update(
+        {
+            kinds.ANNOTATION_CLONED_FROM_NAME: reference["name"],
+            kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference['kind']}.{group}",
+            kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN: failure_domain,
+            kinds.ANNOTATION_PREPARED_VERSION: version,
+            # Said, not left open: only what says that it was never started is ever taken for a machine prepared ahead.
+            BOOTSTRAP_STARTED_ANNOTATION: "false",
+        }
+    )
+    return {
+        "apiVersion": template["apiVersion"],
+        "kind": kind,
+        "metadata": metadata,
+        "spec": copy.deepcopy(template["spec"]["template"]["spec"]),
+        "status": {},
+    }
+
+
+def new_kubeadm_config(metadata: Object, spec: Object) -> Object:
+    """Return a KubeadmConfig without bootstrap data yet."""
+    return {
+        "apiVersion": kinds.API_BOOTSTRAP,
+        "kind": KUBEADM_CONFIG[1],
+        "metadata": metadata,
+        "spec": spec,
+        "status": {"initialization": {"dataSecretCreated": False}},
+    }
+
+
+def new_machine(cluster: str, reference: Object, metadata: Object, version: str, failure_domain: str) -> Object:
+    """Return a Machine that is not stored.
+
+    Its KubeadmConfig and infrastructure machine have its name.
+    """
+    group, kind = machine_kind_of_template(reference)
+    name = metadata["name"]
     spec: Object = {
-        "clusterName": objects.name,
-        "version": control_plane["spec"]["version"],
+        "clusterName": cluster,
+        "version": version,
         "bootstrap": {"configRef": {"apiGroup": KUBEADM_CONFIG[0], "kind": KUBEADM_CONFIG[1], "name": name}},
         "infrastructureRef": {"apiGroup": group, "kind": kind, "name": name},
     }
     if failure_domain:
         spec["failureDomain"] = failure_domain
-    made = {
-        "apiVersion": kinds.API_CLUSTER,
-        "kind": MACHINE[1],
-        "metadata": metadata,
-        "spec": spec,
-        "status": {},
-    }
-    return give_new(made, control_plane)
+    metadata["finalizers"] = [FINALIZERS[MACHINE]]
+    return {"apiVersion": kinds.API_CLUSTER, "kind": MACHINE[1], "metadata": metadata, "spec": spec, "status": {}}

@@ -15,18 +15,13 @@ from ...calls.failure import ControlPlaneFailure
 from ...documents import names
 from ...objects import kinds
 from ...pki.secrets import controller_reference
-from .. import propagation
+from .. import machine_objects, propagation
 from ..cluster_objects import (
-    BOOTSTRAP_STARTED_ANNOTATION,
     CLUSTER_LABEL,
-    FINALIZERS,
-    KUBEADM_CONFIG,
-    MACHINE,
     MACHINE_DEPLOYMENT,
     ClusterObjects,
     Object,
     kind_of,
-    machine_kind_of_template,
 )
 from . import stored_workers
 from .machine_sets import ensure_set
@@ -61,11 +56,8 @@ def new_name(
 ) -> str:
     """Return a worker's name that no object of the cluster has."""
     template = str((deployment["spec"].get("machineNaming") or {}).get("template") or "")
-    while True:
-        name = names.worker_name(template, objects.name, str(owned["metadata"]["name"]), suffix())
-        known = name in objects.infrastructure_machines or name in objects.kubeadm_configs
-        if not known and not objects.has_machine(name):
-            return name
+    own = str(owned["metadata"]["name"])
+    return machine_objects.free_name(objects, lambda: names.worker_name(template, objects.name, own, suffix()))
 
 
 def _metadata(objects: ClusterObjects, owned: Object, name: str) -> Object:
@@ -98,22 +90,9 @@ def infrastructure_machine(objects: ClusterObjects, owned: Object, name: str, en
     """
     reference = stored_workers.machine_reference(owned)
     template = _named(objects, reference)
-    group, kind = machine_kind_of_template(reference)
-    metadata = _metadata(objects, owned, name)
-    metadata["annotations"] = {
-        kinds.ANNOTATION_CLONED_FROM_NAME: reference["name"],
-        kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference['kind']}.{group}",
-        kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN: str(entry.get("failureDomain") or ""),
-        kinds.ANNOTATION_PREPARED_VERSION: _spec(owned)["version"],
-        BOOTSTRAP_STARTED_ANNOTATION: "false",
-    }
-    made = {
-        "apiVersion": template["apiVersion"],
-        "kind": kind,
-        "metadata": metadata,
-        "spec": copy.deepcopy(template["spec"]["template"]["spec"]),
-        "status": {},
-    }
+    domain = str(entry.get("failureDomain") or "")
+    metadata, version = _metadata(objects, owned, name), _spec(owned)["version"]
+    made = machine_objects.new_infrastructure_machine(template, reference, metadata, version, domain)
     return propagation.bring(made, owned["spec"]["template"])
 
 
@@ -123,29 +102,14 @@ def _config(objects: ClusterObjects, owned: Object, name: str) -> Object:
     kept = {key: value for key, value in spec.items() if key not in ("clusterConfiguration", "initConfiguration")}
     # Its presence says that the machine joins; without controlPlane it does as a worker.
     kept.setdefault("joinConfiguration", {}).pop("controlPlane", None)
-    made = {
-        "apiVersion": kinds.API_BOOTSTRAP,
-        "kind": KUBEADM_CONFIG[1],
-        "metadata": _metadata(objects, owned, name),
-        "spec": kept,
-        "status": {"initialization": {"dataSecretCreated": False}},
-    }
+    made = machine_objects.new_kubeadm_config(_metadata(objects, owned, name), kept)
     return propagation.bring(made, owned["spec"]["template"])
 
 
 def _machine(objects: ClusterObjects, owned: Object, name: str, entry: t.Mapping[str, t.Any]) -> Object:
-    group, kind = machine_kind_of_template(stored_workers.machine_reference(owned))
-    spec: Object = {
-        "clusterName": objects.name,
-        "version": _spec(owned)["version"],
-        "bootstrap": {"configRef": {"apiGroup": KUBEADM_CONFIG[0], "kind": KUBEADM_CONFIG[1], "name": name}},
-        "infrastructureRef": {"apiGroup": group, "kind": kind, "name": name},
-    }
-    if entry.get("failureDomain"):
-        spec["failureDomain"] = entry["failureDomain"]
-    metadata = _metadata(objects, owned, name)
-    metadata["finalizers"] = [FINALIZERS[MACHINE]]
-    made = {"apiVersion": kinds.API_CLUSTER, "kind": MACHINE[1], "metadata": metadata, "spec": spec, "status": {}}
+    domain, version = str(entry.get("failureDomain") or ""), _spec(owned)["version"]
+    reference, metadata = stored_workers.machine_reference(owned), _metadata(objects, owned, name)
+    made = machine_objects.new_machine(objects.name, reference, metadata, version, domain)
     return propagation.bring(made, owned["spec"]["template"])
 
 
