@@ -24,7 +24,7 @@ from ..store.kubernetes.requests import FIELD_MANAGER, KubernetesApi
 Object = dict[str, Any]
 
 # What Cluster API's core has in this group and this collection has not: seen by whoever may ask what an API server serves.
-CLUSTER_API_ONLY = ("machinesets", "machinedeployments", "machinepools", "clusterclasses")
+CLUSTER_API_ONLY = ("machinepools", "clusterclasses")
 DISCOVERY = f"/apis/{kinds.API_CLUSTER}"
 
 

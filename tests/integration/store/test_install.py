@@ -236,18 +236,18 @@ def test_cluster_api_that_was_applied_over_ours_is_recognised(api: KubernetesApi
         install(api)
 
 
-def machine_sets() -> installation.Change:
-    """The definition of Cluster API's MachineSets, to be made."""
+def machine_pools() -> installation.Change:
+    """The definition of Cluster API's MachinePools, to be made."""
     sets = copy.deepcopy(clusters_of_somebody({}))
-    sets["metadata"]["name"] = "machinesets.cluster.x-k8s.io"
-    sets["spec"]["names"] = {"kind": "MachineSet", "plural": "machinesets", "listKind": "MachineSetList"}
-    return installation.Change("x", None, sets, f"{installation.DEFINITIONS}/machinesets.cluster.x-k8s.io")
+    sets["metadata"]["name"] = "machinepools.cluster.x-k8s.io"
+    sets["spec"]["names"] = {"kind": "MachinePool", "plural": "machinepools", "listKind": "MachinePoolList"}
+    return installation.Change("x", None, sets, f"{installation.DEFINITIONS}/machinepools.cluster.x-k8s.io")
 
 
 def test_cluster_apis_other_kinds_give_it_away(api: KubernetesApi) -> None:
-    """Its MachineSets are served beside our own definitions: whoever may ask what is served can tell, a runner too."""
-    installation.carry_out(api, [machine_sets()], lambda line: None)
-    with pytest.raises(recognition.ManagedElsewhere, match="machinesets are Cluster API's"):
+    """Its MachinePools are served beside our own definitions: whoever may ask what is served can tell, a runner too."""
+    installation.carry_out(api, [machine_pools()], lambda line: None)
+    with pytest.raises(recognition.ManagedElsewhere, match="machinepools are Cluster API's"):
         install(api)
 
 
@@ -258,7 +258,7 @@ def test_no_run_begins_beside_cluster_api(bare: ApiServer, api: KubernetesApi, t
     taken = run_action("run", cluster="prod", store=store)
     assert not taken.get("failed"), taken
     run_action("run", cluster="prod", store=store, state="absent")
-    installation.carry_out(api, [machine_sets()], lambda line: None)
+    installation.carry_out(api, [machine_pools()], lambda line: None)
     manifest = tmp_path / "prod.yaml"
     manifest.write_text(yaml.safe_dump_all(cluster_documents("prod")))
     for refused in (
