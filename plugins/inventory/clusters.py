@@ -23,8 +23,8 @@ description:
     (C(NAME_machines), with every character that a group name can't have replaced by C(_)), in C(control_plane_machines), and in the groups that
     describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME). A machine that has the very name of its host in
     your own inventory is in these groups where that inventory is given before this one.
-  - Makes one inventory host of every worker of a MachineDeployment, in the groups C(control_plane_workers), C(NAME_workers), C(NAME_DEPLOYMENT), and those
-    that describe it.
+  - Makes one inventory host of every worker of a MachineDeployment, in the groups C(control_plane_workers), C(NAME_workers), C(NAME_DEPLOYMENT) unless
+    that ends in C(_machines), and those that describe it.
   - Sets C(control_plane_inventory_store) and C(control_plane_inventory_manifests) for all hosts, from which the playbook C(adopt)
     knows where the objects and the manifest of a cluster go that is not here yet.
   - It only reads. The desired state is the manifest; an inventory is never its source. One cluster that can't be read keeps no other from becoming a host.

@@ -255,7 +255,9 @@ def machine_hosts(
         deployment = (machine["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME)
         if any(each is machine for each in objects.workers):
             everywhere, own = WORKERS_GROUP, [group_name(host, "workers")]
-            own += [group_name(host, str(deployment))] if deployment else []
+            pool = group_name(host, str(deployment or ""))
+            # A deployment called machines: who plays on that group means the control plane, this cluster's or another's.
+            own += [pool] if deployment and not pool.endswith("_machines") else []
         yield MachineHost(name, variables, everywhere, [*own, *machine_groups(objects, machine)], refused)
 
 

@@ -183,7 +183,9 @@ class Removal:
         text = f"Node {node} was not deleted within {waiting.elapsed:.0f} s ({answer})"
         if not seconds or not self._name:
             raise ControlPlaneFailure(f"{text}. Everything else was left as it is; run reconcile again.")
-        self._progress(f"{text}; the machine goes without, and reconcile deletes the Node later")
+        # No run deletes a worker's Node that has no Machine: it may be one that was joined by hand.
+        left = f"kubectl delete node {node}" if self._arguments.get("worker") else "reconcile deletes the Node later"
+        self._progress(f"{text}; the machine goes without: {left}")
         return self._result(True)
 
     def _node(self) -> str:

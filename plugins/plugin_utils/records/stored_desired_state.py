@@ -108,7 +108,9 @@ def _settle(
         return []
     _refuse_without_control_plane(stored)
     text = yaml.safe_dump_all([_as_written(each) for each in stored])
-    manifest = read_cluster([WHERE], namespace, name, providers, {WHERE: text})
+    manifest = stored_workers.with_stored_values(
+        store, read_cluster([WHERE], namespace, name, providers, {WHERE: text})
+    )
     of_secrets = checked_secrets(store, manifest)
     if of_secrets.violations:
         raise ManifestError(of_secrets.violations)

@@ -11,7 +11,7 @@ they are").
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Optional
 
 from ....module_utils.common.values import clip, shortened
@@ -64,14 +64,11 @@ def decide_deletion(context: Context) -> Outcome:
         outcome = block(OBJECTS_IN_ITSELF, text, MOVE_OUT)
         outcome.deletion = (OBJECTS_IN_ITSELF, f"* {text}")
         return outcome
-    shared = _shared(view)
-    if shared is not None:
-        return shared
+    stop = refused(view)
+    if stop is not None:
+        return stop
     prepared = view.raw.get("preparedMachines") or []
     if view.machines or prepared:
-        stop = _workers(view)
-        if stop is not None:
-            return stop
         waiting = deletion_held_by_hooks(view.machines)
         if waiting is not None:
             waiting.deletion = (WAITING_FOR_MACHINES, waiting.reasons[0]["message"])
@@ -98,6 +95,16 @@ def decide_deletion(context: Context) -> Outcome:
         outcome = Outcome(terms.NONE, [reason(COMPLETED, "deleted: no machine and no infrastructure is left")])
     outcome.deletion = (COMPLETED, "Deletion completed")
     return outcome
+
+
+def refused(view: View, going: Collection[str] = ()) -> Optional[Outcome]:
+    """Return why a control plane may not be deleted, or None.
+
+    `going` are the Nodes of the workers that are deleted before it.
+    """
+    if shared := _shared(view):
+        return shared
+    return _workers(view, going) if view.machines or view.raw.get("preparedMachines") else None
 
 
 def _shared(view: View) -> Optional[Outcome]:
@@ -130,13 +137,13 @@ def _shared(view: View) -> Optional[Outcome]:
     return outcome
 
 
-def _workers(view: View) -> Optional[Outcome]:
+def _workers(view: View, going: Collection[str]) -> Optional[Outcome]:
     """Return the refusal because of workers' Nodes, None without one."""
     if any(kinds.is_flagged(obj, kinds.ANNOTATION_IGNORE_WORKER_NODES) for obj in (view.cluster, view.control_plane)):
         return None
     if view.reachable:
         # A Node gets its label last of all: that of a machine whose join has failed may lack it.
-        own = {machine.node_name for machine in view.machines if machine.node is None}
+        own = {machine.node_name for machine in view.machines if machine.node is None} | {*going}
         workers = [clip(name, 80) for name in view.workload.get("workerNodes") or () if name not in own]
         if not workers:
             return None

@@ -14,7 +14,7 @@ from ....module_utils.common.values import shortened
 from .. import ownership, terms
 from ..outcome import Outcome, reason, target
 from ..removal.hooks import deletion_held_by_hooks
-from ..removal.whole_control_plane import WAITING_FOR_WORKERS
+from ..removal.whole_control_plane import WAITING_FOR_WORKERS, refused
 from ..snapshot.typed_snapshot import View
 from .worker_view import read_workers
 
@@ -26,13 +26,17 @@ def delete_workers(view: View) -> Optional[Outcome]:
     """Return the step that deletes all workers with their cluster.
 
     None where there are none left; where only the KubeadmControlPlane is deleted, workers stay, and hold it up as Nodes. No worker is
-    drained: nothing is left that its Pods could go to.
+    drained: nothing is left that its Pods could go to. So what would refuse the control plane's deletion afterwards refuses theirs: other
+    workers, say, whose Nodes stay.
     """
     if view.raw.get("keepsItself") or ownership.deleted_alone(view.cluster, view.control_plane or None):
         return None
     workers = read_workers(view)
     if not workers.machines:
         return None
+    stop = refused(view, {machine.node_name for machine in workers.machines})
+    if stop is not None:
+        return stop
     waiting = deletion_held_by_hooks(workers.machines)
     names = [machine.name for machine in workers.machines]
     listed = shortened(names, _SHOWN)

@@ -85,6 +85,7 @@ def _template(spec: Mapping[str, Any], report: Report) -> None:
     metadata, machine = template.get("metadata") or {}, template.get("spec") or {}
     metadata_rules(metadata, "spec.template.metadata", report)
     validate_annotations(kinds.MACHINE, metadata.get("annotations"), "spec.template.metadata.annotations", report)
+    _role(metadata.get("labels") or {}, report)
     selector = spec.get("selector") or {}
     object_selector.validate(selector, "spec.selector", report)
     if not object_selector.selects(selector, metadata.get("labels") or {}):
@@ -110,6 +111,17 @@ def _template(spec: Mapping[str, Any], report: Report) -> None:
         if taint.get("key") == kubernetes_facts.LABEL_CONTROL_PLANE:
             path = f"{item(f'{_MACHINE}.taints', index)}.key"
             report.add(path, taint["key"], "this taint is the control plane's", "Use a key of your own.")
+
+
+def _role(labels: Mapping[str, Any], report: Report) -> None:
+    """Report labels that make a worker's Node a control plane's."""
+    for key in (kubernetes_facts.LABEL_CONTROL_PLANE, kubernetes_facts.LABEL_MASTER):
+        if key in labels:
+            path = child("spec.template.metadata.labels", key)
+            rule = "it reaches the workers' Nodes, which would be taken for control plane machines that no store knows"
+            report.add(
+                path, labels[key], rule, "Remove it, or use another role, such as node-role.kubernetes.io/worker."
+            )
 
 
 def _version(spec: Mapping[str, Any], newest: Optional[str], report: Report) -> None:

@@ -52,7 +52,9 @@ def restore_workers(objects: ClusterObjects) -> list[str]:
     if not objects.going:
         for each in [*listed.values(), *owned.values()]:
             with_finalizer(objects, each, changes)
-        objects.workers = [with_finalizer(objects, each, changes) for each in objects.workers]
+        objects.workers = [
+            with_finalizer(objects, each, changes) if _set_of(each) in owned else each for each in objects.workers
+        ]
     return changes
 
 

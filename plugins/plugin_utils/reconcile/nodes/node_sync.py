@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ....module_utils.common.kubernetes_facts import LABEL_CONTROL_PLANE, LABEL_MASTER
 from ...calls.machine_connection import Answer
 from ...decision.conditions.node_registration import registered_taints, same_taint
 from ...objects import kinds
@@ -141,8 +142,10 @@ def _from_machine(objects: ClusterObjects, machine: Object) -> FromMachine:
     labels = machine["metadata"].get("labels") or {}
     if kinds.LABEL_CONTROL_PLANE not in labels:
         registration = (spec.get("joinConfiguration") or {}).get("nodeRegistration") or {}
+        # With kubeadm's own role its Node would count as a control plane's that no store knows.
+        own = {key: each for key, each in labels.items() if key not in (LABEL_CONTROL_PLANE, LABEL_MASTER)}
         return FromMachine(
-            node_labels.managed(labels), machine["spec"].get("taints") or [], registration.get("taints") or []
+            node_labels.managed(own), machine["spec"].get("taints") or [], registration.get("taints") or []
         )
     try:
         registered = registered_taints(spec, str(machine["spec"].get("version") or ""))

@@ -18,6 +18,7 @@ from ...calls.failure import ControlPlaneFailure
 from ...documents.names import typed_name
 from ...objects import kinds
 from ...objects.manifest.cluster_manifest import ClusterManifest
+from ...objects.user_annotations import FROM_MANIFEST
 from ...store.base import Store, kind_ref_of
 from .. import propagation
 from ..cluster_objects import (
@@ -40,11 +41,21 @@ Unit = t.Callable[[Object], Object]
 def deployments(objects: ClusterObjects) -> list[Object]:
     """Return the MachineDeployments of a cluster that are managed here, by name.
 
-    Those of another bootstrap provider than kubeadm's are left alone.
+    Those of another bootstrap provider than kubeadm's are left alone, and so are those that no manifest had with machines of another kind than the
+    control plane's: another software makes them.
     """
     found = objects.store.list(MACHINE_DEPLOYMENT, objects.namespace, {CLUSTER_LABEL: objects.name})
-    managed = [each for each in found if config_reference(each).get("kind") == kinds.KUBEADM_CONFIG_TEMPLATE]
-    return sorted(managed, key=lambda each: str(each["metadata"]["name"]))
+    return sorted(
+        (each for each in found if _is_managed(objects, each)), key=lambda each: str(each["metadata"]["name"])
+    )
+
+
+def _is_managed(objects: ClusterObjects, deployment: Object) -> bool:
+    if config_reference(deployment).get("kind") != kinds.KUBEADM_CONFIG_TEMPLATE:
+        return False
+    kind = objects.template_reference().get("kind")
+    given = FROM_MANIFEST in (deployment["metadata"].get("annotations") or {})
+    return given or kind is None or machine_reference(deployment).get("kind") == kind
 
 
 def config_reference(owner: Object) -> Object:
@@ -120,7 +131,8 @@ def with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManife
         if stored is not None:
             deployment = copy.deepcopy(deployment)
             left_out = manifest.workers_left_out.get(name, ())
-            replicas = stored["spec"].get("replicas")
+            # Where the field itself was taken away (kubectl apply of a file without it), none of its machines is to go for that.
+            replicas = stored["spec"].get("replicas", (stored.get("status") or {}).get("replicas") or None)
             if "spec.replicas" in left_out and replicas is not None:
                 deployment["spec"]["replicas"] = replicas
             after = (stored["spec"].get("rollout") or {}).get("after")

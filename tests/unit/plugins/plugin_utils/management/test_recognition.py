@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import crd_names, definitions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import recognition
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import FIELD_MANAGER
 
@@ -108,3 +108,10 @@ def test_whose_a_definition_is(
         entry = {"manager": manager, "operation": "Update", "fieldsV1": {"f:spec": {"f:versions": {}}}}
         found["metadata"]["managedFields"] = [entry]
     assert recognition.is_providers(found) is providers
+
+
+def test_what_install_defines_is_no_sign_of_cluster_api() -> None:
+    """Nobody else's kinds are served there; a run after install would otherwise never begin."""
+    served = [{"name": crd_names.plural(each.name)} for each in definitions.KINDS]
+    assert recognition.serves_cluster_api({"resources": served}) == []
+    assert recognition.serves_cluster_api({"resources": [*served, {"name": "machinepools"}]}) == ["machinepools"]

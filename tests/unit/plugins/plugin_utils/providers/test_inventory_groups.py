@@ -78,3 +78,7 @@ def test_workers_are_in_groups_of_their_cluster_and_deployment(tmp_path: Path) -
     assert (found.name, found.refused, found.variables["ansible_host"]) == ("w1", "", "10.0.0.7")
     assert found.everywhere == "control_plane_workers"
     assert found.groups == ["prod_workers", "prod_gpu_pool", "provisioning"]
+    for name in ("machines", "eu-machines"):
+        labels["cluster.x-k8s.io/deployment-name"] = name
+        [found] = machine_hosts(objects, "prod", {}, {})
+        assert found.groups == ["prod_workers", "provisioning"]

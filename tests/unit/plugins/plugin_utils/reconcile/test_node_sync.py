@@ -57,14 +57,14 @@ def test_a_taint_that_would_evict_is_told(tmp_path: Path, effect: str, there: bo
 
 
 def test_a_workers_node_follows_its_machine(tmp_path: Path) -> None:
-    """Its own registration's taints are kubeadm's, and not the control plane's."""
+    """Its own registration's taints are kubeadm's, and not the control plane's; nor is a label of the Machine that would say so."""
     objects, snapshot = seen(tmp_path, [], [], {})
     labels = {"node.cluster.x-k8s.io/pool": "general"}
     wanted = taint("example.com/gpu", "NoSchedule")
     objects.machines = []
     objects.workers = [
         {
-            "metadata": {"name": "w1", "labels": labels},
+            "metadata": {"name": "w1", "labels": {**labels, "node-role.kubernetes.io/control-plane": ""}},
             "spec": {"taints": [wanted]},
             "status": {"nodeRef": {"name": "w1"}},
         }

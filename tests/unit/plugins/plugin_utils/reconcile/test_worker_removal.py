@@ -31,3 +31,10 @@ def test_a_workers_pods_are_protected_for_ever_where_the_machine_sets_no_bound(w
     world.change("m1", lambda stored: stored["spec"].update(deletion={"nodeDrainTimeoutSeconds": 90}))
     world.removal(worker=True, member_id="").take_out()
     assert world.machines.calls[1][2]["timeout"] == 90
+
+
+def test_a_node_that_stays_behind_is_named_with_the_way_to_delete_it(world: World) -> None:
+    """No later run deletes it: a worker's Node without a Machine may be a person's own."""
+    world.machines.answers["workload_node"] = [Answer(True, {"failed": True, "msg": "no API"})]
+    assert world.removal(worker=True, member_id="").finish()["changed"] is True
+    assert world.controller.said[-1].endswith("kubectl delete node node-m1")

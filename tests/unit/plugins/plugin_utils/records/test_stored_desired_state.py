@@ -177,6 +177,11 @@ def test_a_machine_deployment_that_was_applied_is_completed(store: EditedStore) 
     left = store.get(MACHINE_DEPLOYMENT, "default", "other")
     assert left is not None and "replicas" not in left["spec"]
     assert settle(store) == []
+    # Whoever takes the number away asks for none to go.
+    store.modify(MACHINE_DEPLOYMENT, "default", "pool", lambda each: each.update(spec={**spec}, status={"replicas": 3}))
+    assert settle(store)
+    found = store.get(MACHINE_DEPLOYMENT, "default", "pool")
+    assert found is not None and found["spec"]["replicas"] == 3
     store.modify(MACHINE_DEPLOYMENT, "default", "pool", lambda each: each["spec"].update(replicas=-1))
     with pytest.raises(ManifestError, match="not negative"):
         settle(store)

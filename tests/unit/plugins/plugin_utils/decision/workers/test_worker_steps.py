@@ -303,6 +303,11 @@ def test_a_deleted_cluster_loses_its_workers_first() -> None:
     found = plan(builder.build())
     assert [each["action"] for each in found][:2] == ["deleteWorkers", "deleteMachines"]
     assert found[0]["target"]["machines"] == ["a", "b"]
+    # One that was joined by hand refuses the whole deletion, before any worker is lost.
+    builder.builder.workload["workerNodes"] = ["a", "b", "c"]
+    [refusal] = decided(builder)["blockedOn"]
+    assert refusal["reason"] == "WaitingForWorkersDeletion" and "to the cluster: c." in refusal["message"]
+    builder.builder.workload["workerNodes"] = ["a", "b"]
     builder.builder.snapshot["cluster"]["metadata"].pop("deletionTimestamp")
     assert [each["reason"] for each in decided(builder)["blockedOn"]] == ["WaitingForWorkersDeletion"]
 

@@ -184,3 +184,18 @@ def test_those_of_others_stay_as_they_are(cluster: Cluster, kind: str, labels: d
         cluster.store.modify(each, "default", NAME, lambda stored: stored["metadata"].update(metadata))
     before = cluster.kept.files()
     assert cluster.restore() == [] and cluster.kept.files() == before
+
+
+def test_a_machine_of_anothers_set_gets_no_finalizer(cluster: Cluster) -> None:
+    """Whoever made it has taken it off."""
+    owners = [{"apiVersion": "a.b/v1", "kind": "MachineSet", "name": "other", "uid": "1", "controller": True}]
+    labels = {"cluster.x-k8s.io/cluster-name": "my-cluster"}
+
+    def hand_over(stored: Object) -> None:
+        stored["metadata"].update(ownerReferences=owners, labels=labels)
+        stored["metadata"].pop("finalizers", None)
+
+    for each in (MACHINE, INFRASTRUCTURE, KUBEADM_CONFIG):
+        cluster.store.modify(each, "default", NAME, hand_over)
+    before = cluster.kept.files()
+    assert cluster.restore() == [] and cluster.kept.files() == before

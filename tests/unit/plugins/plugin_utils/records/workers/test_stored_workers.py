@@ -13,6 +13,7 @@ import pytest
 from stored_manifest import Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.user_annotations import FROM_MANIFEST
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers import template_hash
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_deletion
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
@@ -253,20 +254,25 @@ def test_a_label_that_the_template_no_longer_has_goes(kept: Kept) -> None:
 
 
 def test_a_snapshot_has_deployments_with_their_sets_and_machines(kept: Kept) -> None:
-    """Those of another bootstrap provider are left out."""
-    other = copy.deepcopy(documents()[0])
-    other["metadata"] = {
-        "name": "other",
-        "namespace": "default",
-        "labels": {"cluster.x-k8s.io/cluster-name": "my-cluster"},
-    }
-    other["spec"]["template"]["spec"]["bootstrap"]["configRef"]["kind"] = "TalosConfigTemplate"
-    kept.store.create(other)
+    """Those of another bootstrap provider, or with machines of another one, are left out, unless a manifest had them."""
+    labels = {"cluster.x-k8s.io/cluster-name": "my-cluster"}
+    for name, part, kind in (("talos", "bootstrap", "TalosConfigTemplate"), ("aws", "", "AWSMachineTemplate")):
+        other = copy.deepcopy(documents()[0])
+        other["metadata"] = {"name": name, "namespace": "default", "labels": labels}
+        spec = other["spec"]["template"]["spec"]
+        (spec["bootstrap"]["configRef"] if part else spec["infrastructureRef"])["kind"] = kind
+        kept.store.create(other)
     workers = stored_workers.facts(made(kept, "pool-w1"), lambda _machine: {"bootstrapUnit": None})["workers"]
     [entry] = workers["deployments"]
     assert entry["machineDeployment"]["metadata"]["name"] == NAME and len(entry["machineSets"]) == 1
     assert entry["configTemplate"] and entry["machineTemplate"]
     assert [each["machine"]["metadata"]["name"] for each in workers["machines"]] == ["pool-w1"]
+    record = {FROM_MANIFEST: "{}"}
+    kept.store.modify(
+        MACHINE_DEPLOYMENT, "default", "aws", lambda stored: stored["metadata"].update(annotations=record)
+    )
+    found = stored_workers.deployments(objects_of(kept))
+    assert [each["metadata"]["name"] for each in found] == ["aws", NAME]
 
 
 def test_status_is_written_and_an_empty_old_set_goes(kept: Kept) -> None:
