@@ -279,7 +279,7 @@ def _file(path: str) -> list[dict[str, t.Any]]:
 def _refuse(objects: ClusterObjects) -> None:
     copies.refuse_external(objects, "restored")
     if objects.going or objects.paused:
-        what, todo = ("paused", "Remove spec.paused, or its annotation")
+        what, todo = ("paused", "Remove spec.paused, its annotation, or the ConfigMap of its namespace")
         if objects.going:
             what, todo = ("marked for deletion", "Run delete, which ends it")
         raise ControlPlaneFailure(f"the cluster {objects.title} is {what}. Nothing was done. {todo}.")

@@ -35,7 +35,10 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments)
         caller = self.machine_caller(arguments, objects)
         call = {**_address(objects), "router_id": arguments["router_id"]}
-        hosts = {name: inventory_pool.host_of(each) for name, each in objects.infrastructure_machines.items()}
+        # A worker's host was never behind it, and must not be waited for.
+        workers = {str(each["metadata"]["name"]) for each in objects.workers}
+        found = objects.infrastructure_machines.items()
+        hosts = {name: inventory_pool.host_of(each) for name, each in found if name not in workers}
         servers = [each for each in arguments["servers"] if hosts.get(each["name"])]
         if not any(hosts.values()):
             self._require_unused(objects, caller, call)

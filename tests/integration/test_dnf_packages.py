@@ -39,6 +39,8 @@ def _repository(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[RpmRepos
     for name in ("cri-tools", "kubernetes-cni"):
         made.pack(name, "1.20.0-150500.1.1", {f"/opt/kubernetes/{name}": "#!/bin/sh\n"})
     made.pack("containerd.io", "1.6.20-3.1.el9", {"/opt/kubernetes/containerd": "#!/bin/sh\n"})
+    # As from RHEL 9 on.
+    made.pack("iptables-nft", "1.8.10-2.el9", {"/opt/kubernetes/iptables": "#!/bin/sh\n"}, more="Provides: iptables\n")
     made.pack("podman", "4-1", {"/opt/kubernetes/podman": "#!/bin/sh\n"}, more="Conflicts: containerd.io\n")
     made.publish()
     yield made
@@ -56,7 +58,7 @@ class Host(PrivateHost):
     def ensure(self, key: Path, url: str, version: str = "v1.20.2", **more: t.Any) -> Object:
         """Run the module as the role does."""
         repository = {"name": "kubernetes", "url": url, "key": key.read_text() if key.is_file() else ""}
-        own = {"repositories": [repository], "packages": ["containerd.io"], **more}
+        own = {"repositories": [repository], "packages": ["containerd.io", "iptables"], **more}
         return self.module("host_packages", kubernetes_version=version, **own)
 
     def state(self) -> str:
@@ -91,6 +93,7 @@ def test_installed_held_and_left_alone(host: Host, repository: RpmRepository, ur
         **dict.fromkeys(NAMES, OLD),
         "cri-tools": "1.20.0-150500.1.1",
         "containerd.io": "1.6.20-3.1.el9",
+        "iptables": "1.8.10-2.el9",
     }, done
     assert OLD in host.run("cat", "/opt/kubernetes/kubelet")
     again = host.ensure(repository.key, url)

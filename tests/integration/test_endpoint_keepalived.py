@@ -40,7 +40,13 @@ def test_what_is_said_of_an_endpoint_on_the_hosts(tmp_path: Path) -> None:
         pool_documents(documents, {"group": group}, host, port)
         path = workspace.write(name, yaml.safe_dump_all(documents, sort_keys=False))
         stored_cluster.apply_manifest(store, read_cluster([str(path)], "default", name))
-    _machine(store)
+    _machine(store, "away-m1", {"cluster.x-k8s.io/control-plane": ""})
+    _machine(
+        store,
+        "away-w1",
+        {},
+        {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "w", "uid": "1", "controller": True},
+    )
     inventory = workspace.folder / "hosts.yml"
     wan = {**HERE, "endpoint_keepalived_interface": "wan0"}
     groups = {GROUP: {"here": HERE}, "wans": {"there": wan}, "aways": {"gone": AWAY, "gone-2": AWAY}}
@@ -58,13 +64,14 @@ def test_what_is_said_of_an_endpoint_on_the_hosts(tmp_path: Path) -> None:
     for name, (*_wanted, said) in CLUSTERS.items():
         assert said in run.text, (name, run.output)
         assert run.recap(name)["failed"] == int(name != "away") and run.recap(name)["changed"] == 0
+    assert "away-w1" not in run.text, "a worker's host was never behind it"
 
 
-def _machine(store: FileStore) -> None:
+def _machine(store: FileStore, name: str, labels: dict[str, str], *owners: dict[str, object]) -> None:
     """A machine of the cluster away, on a host that is gone."""
-    labels = {"cluster.x-k8s.io/cluster-name": "away", "cluster.x-k8s.io/control-plane": ""}
-    metadata = {"name": "away-m1", "namespace": "default", "labels": labels}
-    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "InventoryMachine", "name": "away-m1"}
+    labels = {"cluster.x-k8s.io/cluster-name": "away", **labels}
+    metadata = {"name": name, "namespace": "default", "labels": labels, "ownerReferences": list(owners)}
+    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "InventoryMachine", "name": name}
     spec = {"clusterName": "away", "version": "v1.20.2", "infrastructureRef": reference}
     claim = {"inventoryHost": "gone", "id": "id-1", "state": "Claimed"}
     status = {"claim": claim, "connection": {"inventoryHost": "gone"}, "machineID": "0" * 32, "state": "running"}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ...module_utils.common.values import clip
 from ..objects import kinds
 from .base import Store
 
@@ -17,5 +18,7 @@ def paused_because(store: Store, namespace: str) -> str:
     found = store.get(("", kinds.CONFIG_MAP), namespace, NAME)
     if found is None:
         return ""
-    reason = str((found.get("data") or {}).get("reason") or "")[:_LONGEST_REASON]
+    data = found.get("data")
+    # It pauses by being there, whatever a file of the store has in it.
+    reason = clip(data.get("reason"), _LONGEST_REASON) if isinstance(data, dict) else ""
     return f"the ConfigMap {NAME} of the namespace {namespace} is there" + (f": {reason}" if reason else "")

@@ -261,9 +261,17 @@ class Dnf(PackageManager):
 
     def installed(self, names: t.Iterable[str]) -> dict[str, str]:
         """See the base class."""
-        shown = self.runner(["rpm", "--query", "--queryformat=%{NAME} %{VERSION}-%{RELEASE}\\n", *dict.fromkeys(names)])
+        wanted = dict.fromkeys(names)
+        shown = self.runner(["rpm", "--query", "--queryformat=%{NAME} %{VERSION}-%{RELEASE}\\n", *wanted])
         rows = [line.split() for line in shown.stdout.splitlines()]
-        return {row[0]: row[1] for row in rows if len(row) == 2}
+        found = {row[0]: row[1] for row in rows if len(row) == 2}
+        # What dnf installs for a name may be called otherwise: iptables is iptables-nft from RHEL 9 on.
+        for name in [each for each in wanted if each not in found]:
+            words = ["rpm", "--query", "--whatprovides", "--queryformat=%{VERSION}-%{RELEASE}\\n", name]
+            done = self.runner(words)
+            if done.returncode == 0 and done.stdout.strip():
+                found[name] = done.stdout.split()[0]
+        return found
 
     def held(self, names: t.Iterable[str]) -> set[str]:
         """Return those that a repository's file, or dnf's own, excludes."""

@@ -135,7 +135,8 @@ def test_an_etcd_that_works_and_clusters_that_are_none_are_left_alone(world: Wor
     working = world.run(consent=CONSENT)
     assert (working["changed"], world.calls) == (False, []) and "nothing has to be restored" in working["msg"]
     world.change(CLUSTER, "prod", lambda each: each["spec"].update(paused=True))
-    assert "is paused" in world.run(consent=CONSENT)["msg"]
+    said = world.run(consent=CONSENT)["msg"]
+    assert "is paused" in said and "the ConfigMap of its namespace" in said
     world.change(CLUSTER, "prod", lambda each: (each["spec"].update(paused=False), each.update(status={}))[1])
     assert "has never had a control plane" in world.run(consent=CONSENT)["msg"]
 

@@ -290,17 +290,23 @@ def test_a_paused_cluster_ends_well_whatever_the_plan(folder: Folder) -> None:
     assert (result["act"], result["decision"]["action"]) == (False, "none")
 
 
-@pytest.mark.parametrize(("namespace", "paused"), [("default", True), ("other", False)])
-def test_all_clusters_of_a_namespace_are_paused(folder: Folder, namespace: str, paused: bool) -> None:
+@pytest.mark.parametrize(
+    ("namespace", "data", "said"),
+    [
+        ("default", {"reason": "storage\nis moved\n" + "x" * 1000}, "is there: storage is moved"),
+        ("default", ["of", "a", "file"], "is there"),
+        ("other", {"reason": "storage is moved"}, ""),
+    ],
+)
+def test_all_clusters_of_a_namespace_are_paused(folder: Folder, namespace: str, data: object, said: str) -> None:
     folder.make_plan()
     folder.apply()
     pause = {"name": "kubeadm-control-plane-pause", "namespace": namespace}
-    data = {"reason": "storage is moved\n" + "x" * 1000}
     folder.objects.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": pause, "data": data})
     result = folder.decide(plan_file=None)
     [*_others, told] = result["decision"]["reasons"]
-    assert (told["reason"] == "Paused") is paused and result["act"] is not paused
-    assert ("is there: storage is moved" in told["message"]) is paused and len(told["message"]) < 400
+    assert (told["reason"] == "Paused") is bool(said) and result["act"] is not bool(said)
+    assert said in told["message"] and len(told["message"]) < 400 and "\n" not in told["message"]
 
 
 def test_a_remediation_is_recorded_and_handed_on_to_the_replacement(folder: Folder) -> None:

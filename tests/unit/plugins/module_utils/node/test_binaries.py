@@ -264,3 +264,19 @@ def test_which_family(host: Host) -> None:
     assert isinstance(manager_of("kubeadm", host.package), Apt)
     host.family = "dnf"
     assert isinstance(manager_of("kubeadm", host.package), Dnf)
+
+
+def test_what_provides_a_package_counts_as_it() -> None:
+    """RHEL 9 installs iptables-nft for iptables."""
+
+    def rpm(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        names = [each for each in words[2:] if not each.startswith("-")]
+        if "--whatprovides" in words:
+            provided = names == ["iptables"]
+            return subprocess.CompletedProcess(
+                words, int(not provided), "1.8.10-2\n" if provided else "no package\n", ""
+            )
+        said = [f"{each} 1.20.2-1" if each == "kubelet" else f"package {each} is not installed" for each in names]
+        return subprocess.CompletedProcess(words, len(names) - 1, "\n".join(said), "")
+
+    assert Dnf(rpm).installed(["kubelet", "iptables", "conntrack"]) == {"kubelet": "1.20.2-1", "iptables": "1.8.10-2"}
