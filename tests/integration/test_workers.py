@@ -144,6 +144,10 @@ def test_one_is_replaced_and_a_deployment_is_deleted(workspace: Workers) -> None
     deletion = ("delete", "-e", f"control_plane_deployment={NAME}-workers")
     refused = workspace.playbook(*deletion)
     assert refused.returncode == 2 and "loses every machine of it" in " ".join(refused.text.split())
+    empty = workspace.playbook(
+        "delete", "-e", "control_plane_deployment=", "-e", f"control_plane_delete={NAME}"
+    ).failed()
+    assert "control_plane_deployment is given and empty" in empty.text and workspace.whole(2) == second
     workspace.playbook(*deletion, "-e", f"control_plane_delete={NAME}", "--check").succeeded()
     assert workspace.whole(2) == second
     workspace.playbook(*deletion, "-e", f"control_plane_delete={NAME}").succeeded()

@@ -195,6 +195,7 @@ INTERNAL = frozenset(
     }
 )
 OWN = "control_plane_own_variables"
+DEPLOYMENT = "control_plane_deployment"
 PREFIXES = ("control_plane_", "machine_inventory_", "machine_nspawn_")
 # A word that others begin their variables with, too: only a name that is nearly one of the role's is refused.
 COMMON_PREFIX = "operator_"
@@ -219,6 +220,12 @@ def problem(action: ActionBase, variables: t.Mapping[str, t.Any]) -> str:
     """
     if not str(action._task.get_path() or "").startswith(_FOLDERS):
         return ""
+    # A shell's variable that is not set must not turn workers into a whole cluster.
+    if DEPLOYMENT in variables and not str(action._templar.template(variables[DEPLOYMENT]) or "").strip():
+        return (
+            f"{DEPLOYMENT} is given and empty, so it isn't known whether workers or the control plane are meant. Nothing was done. "
+            "Give a MachineDeployment's name, or leave the variable out."
+        )
     own = variables.get(OWN)
     found = refused(variables, action._templar.template(own) or () if own else ())
     return message(found) if found else ""
