@@ -33,7 +33,7 @@ def restore_workers(objects: ClusterObjects) -> list[str]:
     """Restore deleted objects of workers; return the changes in words.
 
     MachineSets that Machines belong to, Machines and infrastructure machines; `objects` is brought up to date. A Machine that is made again is marked
-    for deletion, unless kubeadm was never started on its machine.
+    for deletion, unless kubeadm was never started on its machine, or no other worker is left that would stay.
     """
     lost = _lost(objects)
     if not (lost or objects.workers):
@@ -43,7 +43,12 @@ def restore_workers(objects: ClusterObjects) -> list[str]:
     for deployment in listed.values():
         owned.update((str(each["metadata"]["name"]), each) for each in stored_workers.sets(objects, deployment))
     changes = _sets(objects, listed, owned, [*objects.workers, *lost.values()])
-    changes += [_complete(objects, owned[_set_of(each)], name) for name, each in lost.items() if _set_of(each) in owned]
+    ours = {name: owned[_set_of(each)] for name, each in lost.items() if _set_of(each) in owned}
+    # All of several at once is a store that was lost, and no request.
+    asked = len([name for name in ours if objects.may_have_started(name)]) < 2 or any(
+        not each["metadata"].get("deletionTimestamp") for each in objects.workers
+    )
+    changes += [_complete(objects, each, name, asked) for name, each in ours.items()]
     for machine in objects.workers:
         name = str(machine["metadata"]["name"])
         if name not in objects.infrastructure_machines and _set_of(machine) in owned and _was_made(machine):
@@ -92,7 +97,7 @@ def _sets(
     return changes
 
 
-def _complete(objects: ClusterObjects, owned: Object, name: str) -> str:
+def _complete(objects: ClusterObjects, owned: Object, name: str, asked: bool) -> str:
     known = objects.infrastructure_machines.get(name)
     started = objects.may_have_started(name)
     noted = ((known or {}).get("metadata") or {}).get("annotations") or {}
@@ -107,10 +112,9 @@ def _complete(objects: ClusterObjects, owned: Object, name: str) -> str:
         return f"make Machine {objects.namespace}/{name}, which an earlier run had begun"
 
     def record(stored: Object) -> None:
-        stored["metadata"]["annotations"] = {
-            **(stored["metadata"].get("annotations") or {}),
-            RESTORED_ANNOTATION: "true",
-        }
+        if asked:
+            annotations = stored["metadata"].get("annotations") or {}
+            stored["metadata"]["annotations"] = {**annotations, RESTORED_ANNOTATION: "true"}
         status = (known or {}).get("status") or {}
         stored["status"] = {
             **followed_status(status),
@@ -120,10 +124,14 @@ def _complete(objects: ClusterObjects, owned: Object, name: str) -> str:
             "bootstrap": _bootstrap(objects, name),
         }
 
-    objects.store.modify(MACHINE, objects.namespace, name, record)
-    marked = objects.store.delete(MACHINE, objects.namespace, name)
-    objects.workers = [marked or each if each["metadata"]["name"] == name else each for each in objects.workers]
-    return f"make Machine {objects.namespace}/{name} again, which was deleted from the store, to remove it safely"
+    made: t.Optional[Object] = objects.store.modify(MACHINE, objects.namespace, name, record)
+    if asked:
+        made = objects.store.delete(MACHINE, objects.namespace, name)
+    objects.workers = [made or each if each["metadata"]["name"] == name else each for each in objects.workers]
+    why = (
+        "to remove it safely" if asked else "and stays: the store had lost all workers at once, which asks for nothing"
+    )
+    return f"make Machine {objects.namespace}/{name} again, which was deleted from the store, {why}"
 
 
 def _bootstrap(objects: ClusterObjects, name: str) -> Object:

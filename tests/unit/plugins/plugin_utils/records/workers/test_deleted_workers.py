@@ -44,7 +44,11 @@ class Cluster:
         assert deployment is not None
         digest = template_hash.template_hash(DEPLOYMENT, deployment["spec"]["template"])
         self.set = template_hash.set_name(DEPLOYMENT, digest)
-        entry = {"deployment": DEPLOYMENT, "machineSet": self.set, "machine": "", "name": NAME}
+        self.make(NAME)
+
+    def make(self, name: str) -> None:
+        """One worker more."""
+        entry = {"deployment": DEPLOYMENT, "machineSet": self.set, "machine": "", "name": name}
         worker_objects.create_worker(self.objects(), entry)
 
     def joined(self) -> None:
@@ -111,6 +115,23 @@ def test_a_worker_whose_machine_is_deleted_is_removed_safely(cluster: Cluster, l
     if INFRASTRUCTURE not in lost:
         assert (after["status"]["machineID"], after["status"]["addresses"]) == ("w1" * 16, ADDRESSES)
     assert cluster.restore() == []
+
+
+def test_a_store_that_lost_all_workers_at_once_asks_for_nothing(cluster: Cluster) -> None:
+    """Both come back, and stay; of one alone it would be a request."""
+    other = "my-workers-w2"
+    cluster.make(other)
+    machine_objects.note_start(cluster.objects(), other)
+    for name in (NAME, other):
+        cluster.lose(MACHINE, name=name)
+    changes = cluster.restore()
+    assert len(changes) == 2 and all("again, which was deleted from the store, and stays" in each for each in changes)
+    for name in (NAME, other):
+        after = cluster.get(MACHINE, name)
+        assert after is not None and "deletionTimestamp" not in after["metadata"]
+    assert cluster.restore() == []
+    cluster.lose(MACHINE, name=other)
+    assert "to remove it safely" in cluster.restore()[0]
 
 
 def test_a_worker_that_was_only_begun_is_completed(tmp_path: Path) -> None:
