@@ -114,7 +114,7 @@ class Kubectl:
 
 def smallest_spec(kind: str) -> Object:
     """The smallest spec that an API server takes of a kind."""
-    if kind == "Machine":
+    if kind in ("Machine", "MachineDeployment", "MachineSet"):
         return {"clusterName": "prod"}
     if kind == "ClusterResourceSet":
         return {"clusterSelector": {}, "resources": [{"kind": "ConfigMap", "name": "one"}]}
