@@ -11,6 +11,7 @@ import typing as t
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller
+from ..plugin_utils.objects.bootstrap_data import bind_port
 from ..plugin_utils.providers import inventory_pool
 from ..plugin_utils.providers.inventory_pool import PoolError
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
@@ -118,10 +119,7 @@ def _address(objects: ClusterObjects) -> Object:
 
 def _api_port(objects: ClusterObjects) -> int:
     configuration = (objects.control_plane or {}).get("spec", {}).get("kubeadmConfigSpec") or {}
-    first = configuration.get("initConfiguration") or {}
-    other = (configuration.get("joinConfiguration") or {}).get("controlPlane") or {}
-    default = (objects.cluster["spec"].get("clusterNetwork") or {}).get("apiServerPort") or 6443
-    ports = {int((each.get("localAPIEndpoint") or {}).get("bindPort") or default) for each in (first, other)}
+    ports = {bind_port(objects.cluster, configuration, kind) for kind in ("init", "join")}
     if len(ports) > 1:
         raise ControlPlaneFailure(
             f"cluster {objects.title}: localAPIEndpoint.bindPort of initConfiguration and of joinConfiguration.controlPlane differ, and haproxy has "

@@ -16,7 +16,7 @@ from ..plugin_utils.decision.decide import decide
 from ..plugin_utils.decision.outcome import Context
 from ..plugin_utils.decision.plan.steps import machines_ahead
 from ..plugin_utils.decision.snapshot.typed_snapshot import read_snapshot
-from ..plugin_utils.objects.bootstrap_data import cgroup_driver, image_facts
+from ..plugin_utils.objects.bootstrap_data import bind_port, cgroup_driver, image_facts
 from ..plugin_utils.objects.validate.control_plane import managed_etcd
 from ..plugin_utils.providers.host_table import hosts_text
 from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
@@ -62,9 +62,9 @@ class ActionModule(ForeseeingAction):
 
 
 def _wanted(objects: ClusterObjects) -> Object:
-    """Return what the manifest asks of a host's programs and images.
+    """Return what the manifest asks of a host's programs, images and ports.
 
-    "" where it says nothing.
+    "" or 0 where it says nothing.
     """
     spec = (objects.control_plane or {}).get("spec") or {}
     configuration = spec.get("kubeadmConfigSpec") or {}
@@ -73,6 +73,8 @@ def _wanted(objects: ClusterObjects) -> Object:
         "kubernetes_version": str(spec.get("version") or ""),
         "images": {**image_facts(configuration, kind), "externalEtcd": not managed_etcd(objects.control_plane or {})},
         "cgroup_driver": cgroup_driver(configuration, kind),
+        "bind_port": bind_port(objects.cluster, configuration, kind),
+        "endpoint_port": int((objects.wanted_endpoint() or {}).get("port") or 0),
     }
 
 

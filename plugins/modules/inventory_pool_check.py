@@ -83,9 +83,10 @@ wanted:
   description:
     - What the manifest asks of a host's programs - C(kubernetes_version), C(cgroup_driver) and C(images), as M(kubeadm.control_plane.host_images) takes it.
       Empty where it says nothing.
+    - C(bind_port) is the API server's port, C(endpoint_port) the endpoint's, V(0) where the manifest names no endpoint.
   returned: always
   type: dict
-  sample: {"kubernetes_version": "v1.33.2", "cgroup_driver": "", "images": {"repository": ""}}
+  sample: {"kubernetes_version": "v1.33.2", "cgroup_driver": "", "images": {"repository": ""}, "bind_port": 6443, "endpoint_port": 6443}
 msg:
   description: Whether what is to be made now can be made, and the remedy where it can't.
   returned: always

@@ -3,22 +3,23 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Debian's own dnf, rpm and createrepo-c, for the tests of Red Hat's family. Where they can't be had those tests are skipped, and say so.
+# Debian's own dnf, rpm and createrepo-c for the tests of Red Hat's family, and nft for those of firewalls. Where they can't be had those tests are
+# skipped, and say so.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 missing=()
-for each in dnf:dnf rpmbuild:rpm createrepo_c:createrepo-c; do
+for each in dnf:dnf rpmbuild:rpm createrepo_c:createrepo-c nft:nftables; do
   command -v "${each%%:*}" >/dev/null 2>&1 || missing+=("${each##*:}")
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" -ne 0 ]; then
-  say "no ${missing[*]} here, and it takes root and apt-get to install them: the tests of dnf are skipped"
+  say "no ${missing[*]} here, and it takes root and apt-get to install them: the tests of dnf and nft are skipped"
   exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive
 install() { apt-get install --yes --no-install-recommends "${missing[@]}"; }
 update_and_install() { apt-get update && install; }
-long rpm.log "installing Debian's dnf and rpm" "15 s" update_and_install ||
-  say "they could not be had: the tests of dnf are skipped"
+long rpm.log "installing Debian's dnf, rpm and nftables" "15 s" update_and_install ||
+  say "they could not be had: the tests of dnf and nft are skipped"

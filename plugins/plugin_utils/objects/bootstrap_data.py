@@ -165,6 +165,16 @@ def cluster_defaults(
     return result
 
 
+def bind_port(cluster: Mapping[str, Any], configuration: Mapping[str, Any], kind: str) -> int:
+    """Return the port of the API server of a machine that is made with this KubeadmConfigSpec, by ``kind`` init or join.
+
+    localAPIEndpoint.bindPort, or else the Cluster's clusterNetwork.apiServerPort, or else kubeadm's default.
+    """
+    part = configuration.get("initConfiguration" if kind == "init" else "joinConfiguration") or {}
+    local = (part if kind == "init" else part.get("controlPlane") or {}).get("localAPIEndpoint") or {}
+    return int(local.get("bindPort") or _api_server_port(cluster) or kubernetes_facts.DEFAULT_BIND_PORT)
+
+
 def health_check_seconds(spec: Mapping[str, Any]) -> int:
     """Return the seconds that kubeadm waits for the control plane's components.
 
@@ -208,9 +218,13 @@ def _node_registration(configuration: dict[str, Any], machine: str) -> None:
 def _local_endpoint(local: dict[str, Any], cluster: Mapping[str, Any], address: str | None) -> None:
     if address and not local.get("advertiseAddress"):
         local["advertiseAddress"] = address
-    port = (cluster["spec"].get("clusterNetwork") or {}).get("apiServerPort")
+    port = _api_server_port(cluster)
     if port and not local.get("bindPort"):
         local["bindPort"] = port
+
+
+def _api_server_port(cluster: Mapping[str, Any]) -> Any:
+    return ((cluster.get("spec") or {}).get("clusterNetwork") or {}).get("apiServerPort")
 
 
 def _discovery(join: dict[str, Any], token: str, hashes: Sequence[str], endpoint: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from ..calls import not_reached
 from ..calls.machine_connection import ANOTHER_NAME, CLUSTER_OF_THAT_NAME, Answer, Machine, MachineCaller, is_cluster
 from ..documents.names import is_label_value
 from ..objects import kinds
-from ..objects.bootstrap_data import image_facts
+from ..objects.bootstrap_data import bind_port, image_facts
 from ..objects.instance_data import machine_data
 from ..objects.validate.control_plane import managed_etcd
 from ..objects.validate.inventory import variable_problem
@@ -331,10 +331,10 @@ def question(
         "ports": [10250],
     }
     if kind != "worker":
-        local = part.get("localAPIEndpoint") or (part.get("controlPlane") or {}).get("localAPIEndpoint") or {}
         external = not managed_etcd(objects.control_plane or {})
+        port = bind_port(objects.cluster, configuration, kind)
         found["images"] = {**image_facts(configuration, kind), "externalEtcd": external}
-        found["ports"] = [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external else [2379, 2380])]
+        found["ports"] = [port, 10250, 10257, 10259, *([] if external else [2379, 2380])]
     socket = (part.get("nodeRegistration") or {}).get("criSocket")
     return {**found, "cri_socket": socket} if socket else found
 

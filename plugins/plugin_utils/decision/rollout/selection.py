@@ -12,9 +12,9 @@ import ipaddress
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Optional
 
-from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import condition_in
 from ...objects import kinds
+from ...objects.bootstrap_data import bind_port
 from .. import terms
 from ..conditions.machine import health_conditions
 from ..snapshot.typed_snapshot import MachineView, View
@@ -30,10 +30,8 @@ def behind_endpoint(view: View) -> Optional[MachineView]:
     balancer on the host.
     """
     endpoint = (view.cluster.get("spec") or {}).get("controlPlaneEndpoint") or {}
-    init = (view.spec.get("kubeadmConfigSpec") or {}).get("initConfiguration") or {}
-    network = (view.cluster.get("spec") or {}).get("clusterNetwork") or {}
-    port = (init.get("localAPIEndpoint") or {}).get("bindPort") or network.get("apiServerPort")
-    if not endpoint.get("host") or endpoint.get("port") != (port or kubernetes_facts.DEFAULT_BIND_PORT):
+    port = bind_port(view.cluster, view.spec.get("kubeadmConfigSpec") or {}, "init")
+    if not endpoint.get("host") or endpoint.get("port") != port:
         return None
     host = _plain(endpoint["host"])
     for machine in view.live:

@@ -101,12 +101,13 @@ def test_every_module_that_takes_the_number_gets_it() -> None:
         elif "kubeadm.control_plane._node" in fragments:
             asks.add(path.stem)
     assert takes == fence.FENCED
-    # An adoption that is refused leaves no trace in a cluster that may be another store's. A host of host_packages is of no cluster.
+    # An adoption that is refused leaves no trace in a cluster that may be another store's. A host of host_packages and host_firewall is of no cluster.
     assert asks == {
         "etcd_member_info",
         "etcd_snapshot_file",
         "external_etcd_info",
         "host_claim_info",
+        "host_firewall",
         "host_images",
         "host_packages",
         "node_adoption_info",

@@ -299,3 +299,23 @@ def test_the_inputs_are_left_as_they_are() -> None:
     before = repr(given)
     bootstrap_data.init_data(**given)
     assert repr(given) == before
+
+
+@pytest.mark.parametrize(
+    ("network", "first", "other", "ports"),
+    [
+        ({}, {}, {}, [6443, 6443]),
+        ({"apiServerPort": 7443}, {}, {}, [7443, 7443]),
+        ({"apiServerPort": 7443}, {"bindPort": 8443}, {"bindPort": 9443}, [8443, 9443]),
+    ],
+)
+def test_the_port_of_the_api_server(
+    network: dict[str, Any], first: dict[str, Any], other: dict[str, Any], ports: list[int]
+) -> None:
+    """The configuration of init or join goes before the Cluster's, and that before kubeadm's default."""
+    configuration = {
+        "initConfiguration": {"localAPIEndpoint": first},
+        "joinConfiguration": {"controlPlane": {"localAPIEndpoint": other}},
+    }
+    cluster = {"spec": {"clusterNetwork": network}}
+    assert [bootstrap_data.bind_port(cluster, configuration, kind) for kind in ("init", "join")] == ports

@@ -1,0 +1,149 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Firewall of a host: the module with the real nft, in a network namespace and folders of the test's own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+from private_host import PrivateHost
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root"),
+    pytest.mark.skipif(shutil.which("nft") is None, reason="no nft: tests/tools/rpm.sh gets it where there is apt-get"),
+]
+CHAIN = """flush ruleset
+table inet filter {{
+  chain input {{
+    type filter hook input priority filter; policy {policy};
+    iif lo accept
+    tcp dport {{ 22, 6000-6999 }} accept
+  }}
+}}
+"""
+API, ETCD, VRRP = (
+    {"what": "6443"},
+    {"what": "2379-2380", "sources": ["192.0.2.7/24", "2001:db8::/32"]},
+    {"what": "vrrp"},
+)
+Object = dict[str, t.Any]
+
+
+class Host(PrivateHost):
+    """A host with a network of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.name = f"firewall-{os.getpid()}"
+        subprocess.run(["ip", "netns", "add", self.name], check=True)
+
+    def run(self, *words: str, check: bool = True) -> str:
+        """See the base class."""
+        return super().run("ip", "netns", "exec", self.name, *words, check=check)
+
+    def has(self, text: str) -> None:
+        """Boot with this configuration of nftables."""
+        self.run("sh", "-c", f"printf '%s' '{text}' > /etc/nftables.conf")
+        self.boot()
+
+    def boot(self) -> None:
+        """Load the configuration, as nftables.service does."""
+        self.run("nft", "--file", "/etc/nftables.conf")
+
+    def open(self, *openings: Object, **more: t.Any) -> Object:
+        """Run the module."""
+        return self.module("host_firewall", openings=list(openings), **more)
+
+    def rules(self) -> list[str]:
+        """The chain's rules."""
+        listed = self.run("nft", "list", "chain", "inet", "filter", "input").splitlines()
+        return [each.strip() for each in listed if "accept" in each]
+
+
+@pytest.fixture(name="host")
+def _host(tmp_path: Path) -> t.Iterator[Host]:
+    made = Host(tmp_path)
+    yield made
+    subprocess.run(["ip", "netns", "delete", made.name], check=True)
+
+
+def test_what_is_lacking_is_opened_now_and_at_boot(host: Host) -> None:
+    """A port that the host's own rules accept needs nothing; a second call changes nothing, and what is named no more is closed."""
+    host.has(CHAIN.format(policy="drop"))
+    own = host.rules()
+    lacking = ["tcp 2379-2380 from 192.0.2.0/24", "tcp 2379-2380 from 2001:db8::/32", "vrrp"]
+    asked = host.open(API, ETCD, VRRP, state="asked")
+    assert (asked["changed"], asked["firewall"], asked["closed"]) == (False, "nftables", lacking)
+    foreseen = host.open(API, ETCD, VRRP, _ansible_check_mode=True, _ansible_diff=True)
+    assert foreseen["changed"] and "ip saddr 192.0.2.0/24 tcp dport 2379-2380 accept" in foreseen["diff"]["after"]
+    assert host.rules() == own
+    assert host.open(API, ETCD, VRRP)["closed"] == lacking
+    opened = host.rules()
+    assert sorted(opened[-2:]) == sorted(own) and len(opened) == 5 and "tcp dport 6443" not in "".join(opened)
+    again = host.open(API, ETCD, VRRP)
+    assert (again["changed"], again["closed"]) == (False, [])
+    host.boot()
+    assert sorted(host.rules()) == sorted(opened) and not host.open(API, ETCD, VRRP)["changed"]
+    assert host.open(VRRP)["changed"] and len(host.rules()) == 3
+    # Whoever loads the ruleset without what is included has it closed: it is noticed.
+    host.run("nft", "flush", "chain", "inet", "filter", "input")
+    assert host.open(VRRP)["closed"] == ["vrrp"] and len(host.rules()) == 1
+    assert host.open()["changed"] and host.rules() == [] and not host.open()["changed"]
+    host.boot()
+    assert host.rules() == own
+
+
+def test_a_host_that_keeps_nothing_out_is_left_alone(host: Host) -> None:
+    """Without a rule, and where the chain's policy is to accept."""
+    assert host.open(API, ETCD)["firewall"] == ""
+    host.has(CHAIN.format(policy="accept"))
+    found = host.open(API, ETCD)
+    assert (found["changed"], found["firewall"], found["closed"]) == (False, "", [])
+
+
+def test_what_cannot_be_opened_is_refused_with_the_commands(host: Host) -> None:
+    """No configuration, or one without the chain; another chain that filters; another firewall. Nothing is changed then."""
+    host.has(CHAIN.format(policy="drop"))
+    own = host.rules()
+    host.run("sh", "-c", "echo 'flush ruleset' > /etc/nftables.conf")
+    assert "nft refuses the rules for inet filter input" in host.open(ETCD)["msg"]
+    host.run("rm", "/etc/nftables.conf")
+    assert "would be closed after the next boot" in host.open(ETCD)["msg"]
+    host.run(
+        "nft", "add table ip filter; add chain ip filter INPUT { type filter hook input priority 0; policy drop; }"
+    )
+    said = host.open(ETCD, VRRP)["msg"]
+    assert "is the chain ip filter INPUT" in said
+    assert "iptables -I INPUT -s 192.0.2.0/24 -p tcp --dport 2379:2380 -j ACCEPT; ip6tables" in said
+    host.run("sh", "-c", "mkdir -p /etc/ufw && echo ENABLED=yes > /etc/ufw/ufw.conf")
+    assert "ufw allow proto tcp from 192.0.2.0/24 to any port 2379:2380;" in host.open(ETCD)["msg"]
+    host.run(
+        "sh", "-c", "printf '#!/bin/sh\necho active\n' > /usr/local/bin/systemctl && chmod 755 /usr/local/bin/systemctl"
+    )
+    said = host.open(API, ETCD)["msg"]
+    assert "firewall-cmd --permanent --add-port=6443/tcp;" in said and said.count("firewall-cmd --reload") == 1
+    assert "rule family=ipv6 source address=2001:db8::/32 port port=2379-2380 protocol=tcp accept" in said
+    assert host.open(API, state="asked")["closed"] == ["tcp 6443"]
+    assert host.rules() == own
+
+
+@pytest.mark.parametrize(
+    ("opening", "chain", "said"),
+    [
+        ({"what": "0"}, "inet filter input", "'0' is neither a TCP port"),
+        ({"what": "2380-2379"}, "inet filter input", "neither a TCP port"),
+        ({"what": "65536"}, "inet filter input", "neither a TCP port"),
+        ({"what": "1", "sources": ["example.org"]}, "inet filter input", "'example.org' is no network"),
+        (API, "inet filter input; flush ruleset", "is no chain such as"),
+    ],
+)
+def test_words_that_are_none_are_refused(host: Host, opening: Object, chain: str, said: str) -> None:
+    """None of them reaches nft."""
+    assert said in host.open(opening, chain=chain)["msg"]
