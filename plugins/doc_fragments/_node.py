@@ -46,6 +46,30 @@ options:
     type: int
 """
 
+    # Keep it in step with module_utils/workload_api/node_identity.py.
+    IDENTITY = r"""
+options:
+  identity:
+    description:
+      - Whose Node it is. A Node of that name that is another's is left as it is, such as one of a host that was installed again or took the name over.
+      - The machine-id decides where it is known on both sides, and else the providerID. Left out, any Node of that name is meant.
+    type: dict
+    version_added: 0.10.0
+    suboptions:
+      machine_id:
+        description: The machine-id of the machine.
+        type: str
+        default: ''
+      provider_id:
+        description: The C(spec.providerID) of the Machine.
+        type: str
+        default: ''
+      uid:
+        description: The UID of the Node object.
+        type: str
+        default: ''
+"""
+
     IMAGES = r"""
 options:
   images:

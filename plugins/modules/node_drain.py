@@ -73,6 +73,7 @@ options:
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
+  - kubeadm.control_plane._node.identity
   - kubeadm.control_plane._attributes
 attributes:
   check_mode:
@@ -111,7 +112,7 @@ state:
   description:
     - V(Running) while pods or volumes are waited for, V(Drained) when none is left, V(TimedOut) when a bound has passed and
       some are left.
-    - V(Absent) where the Node does not exist, and with O(state=absent).
+    - V(Absent) where the Node does not exist or is not O(identity)'s, and with O(state=absent).
   returned: success
   type: str
 message:
@@ -140,6 +141,11 @@ volumes_started_at:
   returned: success
   type: str
   version_added: 0.10.0
+uid:
+  description: The Node's UID; empty where it does not exist, and in check mode.
+  returned: success
+  type: str
+  version_added: 0.10.0
 msg:
   description: Why the Node could not be read, or the drain not be started.
   returned: failure
@@ -152,6 +158,7 @@ from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
 from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api import node_identity
 from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiClient, ApiError, own_server, read_access
 from ..module_utils.workload_api.drain import DIRECTORY, Drain, Report, Wanted
 from ..module_utils.workload_api.drain_unit import DrainUnit
@@ -171,6 +178,7 @@ def main() -> None:
             "skip_drain": {"type": "bool", "default": False},
             "wait_for_volumes": {"type": "bool", "default": True},
             "volumes_timeout": {"type": "int", "default": 0},
+            **node_identity.ARGUMENT,
             **arguments.MACHINE,
             **arguments.FENCING,
         },
@@ -190,6 +198,7 @@ def main() -> None:
         volumes=list(report.volumes),
         started_at=report.started_at,
         volumes_started_at=report.volumes_started_at,
+        uid=report.uid,
         diff=diff(module.params, report),
     )
 
@@ -223,7 +232,8 @@ def drain(params: t.Mapping[str, t.Any], *, check: bool) -> Report:
     server = own_server() or access.server
     kubectl = ("kubectl", "--kubeconfig", ADMIN_KUBECONFIG, "--server", server)
     with ApiClient(access, server) as api:
-        node = Drain(params["name"], api, DrainUnit(params["name"], DIRECTORY, kubectl))
+        unit = DrainUnit(params["name"], DIRECTORY, kubectl)
+        node = Drain(params["name"], api, unit, identity=params["identity"])
         if params["state"] == "absent":
             return node.cancel(check=check, before_change=still_allowed)
         if check:

@@ -39,6 +39,7 @@ options:
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
+  - kubeadm.control_plane._node.identity
   - kubeadm.control_plane._attributes
 attributes:
   check_mode:
@@ -72,12 +73,14 @@ leases:
   sample: [kube-controller-manager]
 """
 
+import typing as t
 from urllib.parse import quote
 
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
 from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api import node_identity
 from ..module_utils.workload_api.api import ApiClient, ApiError, own_client
 from ..module_utils.workload_api.component_leases import held_by, hosts_of, take
 
@@ -89,6 +92,7 @@ def main() -> None:
             "name": {"type": "str", "required": True},
             "state": {"type": "str", "choices": ["absent"], "default": "absent"},
             "machine_gone": {"type": "bool", "default": False},
+            **node_identity.ARGUMENT,
             **arguments.MACHINE,
             **arguments.FENCING,
         },
@@ -100,25 +104,33 @@ def main() -> None:
         arguments.check(module.params, check_mode=module.check_mode, ask_cluster=False)
         with own_client() as api:
             arguments.hold(api, module.params, check_mode=module.check_mode)
-            hosts = hosts_of(api, name) if module.params["machine_gone"] else set()
-            changed = delete_node(api, name, check=module.check_mode)
+            node = api.get(_path(name))
+            kept = node_identity.foreign(node, module.params["identity"]) if node is not None else ""
+            hosts = hosts_of(api, name) if module.params["machine_gone"] and not kept else set()
+            changed = not kept and delete_node(api, name, node, check=module.check_mode)
             if hosts:
                 leases = take_leases(api, hosts, check=module.check_mode)
     except (NodeError, ApiError, Unreachable) as error:
         module.fail_json(msg=f"Node {name} was not deleted: {error}", **arguments.fenced(error))
-    words = "is deleted" if changed else "does not exist"
+    words = f"Node {name} is deleted" if changed else f"{kept} and stays" if kept else f"Node {name} does not exist"
     more = f"; the Lease of its {' and its '.join(leases)} was free to take" if leases else ""
-    module.exit_json(changed=changed or bool(leases), msg=f"Node {name} {words}{more}", leases=leases)
+    module.exit_json(changed=changed or bool(leases), msg=f"{words}{more}", leases=leases)
 
 
-def delete_node(api: ApiClient, name: str, *, check: bool) -> bool:
-    """Delete a Node object; return whether there was one."""
-    path = f"/api/v1/nodes/{quote(name, safe='')}"
-    if api.get(path) is None:
-        return False
-    if check:
-        return True
-    answer = api.send("DELETE", path)
+def _path(name: str) -> str:
+    return f"/api/v1/nodes/{quote(name, safe='')}"
+
+
+def delete_node(api: ApiClient, name: str, node: t.Optional[t.Mapping[str, t.Any]], *, check: bool) -> bool:
+    """Delete the Node object that was read; return whether there was one.
+
+    Raises:
+        ApiError: the API refused, also because it is another one by now. Unreachable: it did not answer.
+    """
+    if node is None or check:
+        return node is not None
+    path = _path(name)
+    answer = api.send("DELETE", path, {"preconditions": {"uid": node["metadata"]["uid"]}})
     if answer.status != 404:
         api.checked(answer, path)
     return True

@@ -23,7 +23,8 @@ from urllib.parse import quote
 from ..common.bounded_yaml import read_json
 from ..common.guard import STATE_DIRECTORY, NodeError, exclusive, write_atomically
 from ..common.https import Unreachable
-from ..common.values import condition_of, controller_of, format_time, read_moment
+from ..common.values import condition_of, controller_of, format_time, read_moment, shortened
+from . import node_identity
 from .api import ApiClient, ApiError
 from .drain_unit import DrainUnit
 
@@ -63,7 +64,7 @@ class Report:
     """Progress of a drain.
 
     ``state`` is Running, Drained, TimedOut or Absent; ``pods`` and ``volumes`` are those still there. ``volumes_started_at`` is "" until
-    the volumes are waited for.
+    the volumes are waited for. ``uid`` is the Node's.
     """
 
     state: str
@@ -73,6 +74,7 @@ class Report:
     volumes: tuple[str, ...] = ()
     started_at: str = ""
     volumes_started_at: str = ""
+    uid: str = ""
 
 
 class Drain:
@@ -84,6 +86,7 @@ class Drain:
         unit: runs kubectl.
         directory: where the times are kept.
         now: seconds since 1970.
+        identity: whose Node it is; one that is another's counts as absent (node_identity.py).
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class Drain:
         unit: DrainUnit,
         directory: str = DIRECTORY,
         now: t.Callable[[], float] = time.time,
+        identity: t.Optional[t.Mapping[str, t.Any]] = None,
     ) -> None:
         if not _NODE_NAME.fullmatch(name):
             raise NodeError(f"{name!r} is no Node's name.", "Give lower-case letters, digits, '-' and '.'.")
@@ -101,6 +105,8 @@ class Drain:
         self._unit = unit
         self._directory = directory
         self._now = now
+        self._identity = identity
+        self._foreign = ""
 
     def run(self, wanted: Wanted, wait: float, before_change: t.Callable[[], None] = lambda: None) -> Report:
         """Start or resume the drain and return its progress.
@@ -141,7 +147,7 @@ class Drain:
         if titles:
             steps.append(f"lose the pods {self._why(titles, wanted)}")
         if volumes:
-            steps.append(f"be waited for until the volumes {_shortened(volumes)} are detached")
+            steps.append(f"be waited for until the volumes {shortened(volumes, _SHOWN)} are detached")
         state = RUNNING if pods or volumes else DRAINED
         message = f"Node {self._name} would {', '.join(steps)}" if steps else self._done(wanted)
         return Report(state, message, cordon or bool(pods), titles, tuple(volumes))
@@ -201,7 +207,8 @@ class Drain:
                 record["ended"] = True
             self._write(record)
         begun = format_time(record["startedAt"])
-        return Report(state, "", changed, tuple(map(_title, pods)), tuple(volumes), begun, volumes_begun)
+        uid = str(node["metadata"].get("uid") or "")
+        return Report(state, "", changed, tuple(map(_title, pods)), tuple(volumes), begun, volumes_begun, uid)
 
     def _work(self, record: dict[str, t.Any], wanted: Wanted, cordoned: bool, pods: bool) -> bool:
         changed = False
@@ -244,7 +251,7 @@ class Drain:
         if report.pods:
             waiting.append(f"pods {self._why(report.pods, wanted)}")
         if report.volumes:
-            waiting.append(f"volumes {_shortened([f'{each} (still attached)' for each in report.volumes])}")
+            waiting.append(f"volumes {shortened([f'{each} (still attached)' for each in report.volumes], _SHOWN)}")
         if not waiting:
             return replace(report, message=self._done(wanted))
         words = "; ".join(waiting)
@@ -276,7 +283,7 @@ class Drain:
                     answers.append(f"{title} ({reason})" if reason else title)
         except (ApiError, Unreachable):
             answers = list(pods[:_SHOWN])
-        return _shortened([*answers, *pods[_SHOWN:]])
+        return shortened([*answers, *pods[_SHOWN:]], _SHOWN)
 
     def _try_eviction(self, title: str, version: str) -> str:
         namespace, _slash, name = title.partition("/")
@@ -302,7 +309,9 @@ class Drain:
         return f"{found.get('group') or 'policy'}/{found.get('version') or 'v1'}"
 
     def _node(self) -> t.Optional[dict[str, t.Any]]:
-        return self._api.get(f"/api/v1/nodes/{quote(self._name)}")
+        found = self._api.get(f"/api/v1/nodes/{quote(self._name)}")
+        self._foreign = node_identity.foreign(found, self._identity) if found is not None else ""
+        return None if self._foreign else found
 
     def _pods(self, wanted: Wanted) -> list[dict[str, t.Any]]:
         """Return the pods that must leave the Node, as kubectl selects them.
@@ -324,7 +333,7 @@ class Drain:
         return sorted(names)
 
     def _absent(self) -> Report:
-        return Report(ABSENT, f"Node {self._name} does not exist")
+        return Report(ABSENT, self._foreign or f"Node {self._name} does not exist")
 
     @property
     def _path(self) -> str:
@@ -386,8 +395,3 @@ def _has_to_go(pod: t.Mapping[str, t.Any]) -> bool:
 
 def _title(pod: t.Mapping[str, t.Any]) -> str:
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-
-
-def _shortened(texts: t.Sequence[str]) -> str:
-    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return ", ".join(texts[:_SHOWN]) + more

@@ -15,7 +15,7 @@ import typing as t
 
 from ...module_utils.common import settings
 from ...module_utils.common.redact import redact
-from ...module_utils.common.values import condition_of, now_rfc3339, utc_time
+from ...module_utils.common.values import condition_of, now_rfc3339
 from ..base_classes.control_plane_action import Waiting
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
@@ -27,7 +27,8 @@ from ..observe.observation import Caller
 from ..records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
 from ..records.journal_entries import note_snapshot
 from ..store.base import kind_ref_of
-from . import snapshot_before_change
+from . import deletion_times, snapshot_before_change
+from .nodes import node_of_machine
 
 # Fields of a Machine's status.deletion: by the hooks that are waited for, and with node_drain's option of the same time. The node's
 # clock tells the latter, because it counts the bounds from them.
@@ -77,6 +78,7 @@ class Removal:
         self._clock = clock
         self._name: str = arguments["name"] or ""
         self._machine: Object = objects.machine(self._name) or {}
+        self._worker = bool(arguments.get("worker"))
         self._done: list[str] = []
 
     def take_out(self) -> dict[str, t.Any]:
@@ -146,13 +148,11 @@ class Removal:
 
         Its infrastructure is gone already.
         """
-        # A kubelet may have registered a Node for a machine that never joined, and nobody has seen it: that is called as the machine.
-        state = ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state")
-        node = self._node() or (self._name if state in (terms.RUNNING, terms.FAILED) else "")
-        if node and (self._arguments.get("worker") or not self._whole_cluster()) and self._others():
+        node = node_of_machine.possible_name(self._machine, self._worker) if self._machine else ""
+        if node and (self._worker or not self._whole_cluster()) and self._others():
             self.delete_node(
                 node,
-                self._seconds("nodeDeletionTimeoutSeconds", settings.NODE_DELETION_SECONDS),
+                deletion_times.bound(self._machine, "nodeDeletionTimeoutSeconds", settings.NODE_DELETION_SECONDS),
                 machine_gone=bool(self._node()),
             )
         config = self._objects.kubeadm_configs.get(self._name)
@@ -174,6 +174,8 @@ class Removal:
         waiting = self._action.waiting(self._objects.name, seconds or self._arguments["timeout"])
         while True:
             call = {"name": node, "state": "absent", "machine_gone": machine_gone}
+            if self._machine:
+                call["identity"] = node_of_machine.identity(self._objects, self._machine, self._worker, with_uid=True)
             answer = self._ask_each("workload_node", call)
             if isinstance(answer, Answer):
                 self._tell(answer)
@@ -184,12 +186,12 @@ class Removal:
         if not seconds or not self._name:
             raise ControlPlaneFailure(f"{text}. Everything else was left as it is; run reconcile again.")
         # No run deletes a worker's Node that has no Machine: it may be one that was joined by hand.
-        left = f"kubectl delete node {node}" if self._arguments.get("worker") else "reconcile deletes the Node later"
+        left = f"kubectl delete node {node}" if self._worker else "reconcile deletes the Node later"
         self._progress(f"{text}; the machine goes without: {left}")
         return self._result(True)
 
     def _node(self) -> str:
-        return str((self._machine.get("status") or {}).get("nodeRef", {}).get("name") or "")
+        return node_of_machine.recorded_name(self._machine)
 
     def _whole_cluster(self) -> bool:
         marked = (self._objects.cluster, self._objects.control_plane or {})
@@ -209,13 +211,16 @@ class Removal:
     def _stage(self) -> str:
         return str(condition_of(self._machine, DELETING).get("reason", ""))
 
-    def _say(self, reason: str, message: str, times: t.Optional[t.Mapping[str, str]] = None) -> None:
-        """Record the deletion's stage and starts; a start stays as first recorded."""
+    def _say(self, reason: str, message: str, times: t.Optional[t.Mapping[str, str]] = None, uid: str = "") -> None:
+        """Record the deletion's stage, its Node and starts, which stay as recorded."""
 
         def record(stored: Object) -> None:
             set_condition(stored, DELETING, "True", reason, message, now_rfc3339())
             if times:
-                stored["status"]["deletion"] = {**times, **_begun(stored)}
+                stored["status"]["deletion"] = {**times, **deletion_times.begun(stored)}
+            if uid:
+                noted = {node_of_machine.NODE_UID_ANNOTATION: uid}
+                stored["metadata"]["annotations"] = {**(stored["metadata"].get("annotations") or {}), **noted}
 
         self._machine = self._objects.store.modify(MACHINE, self._objects.namespace, self._name, record)
 
@@ -244,7 +249,7 @@ class Removal:
 
         A worker's may continue beside other work.
         """
-        node = self._node()
+        node = node_of_machine.possible_name(self._machine, True) if self._worker else self._node()
         if hooks.drained(self._machine):
             return True
         drains = not kinds.is_flagged(self._machine, kinds.ANNOTATION_EXCLUDE_NODE_DRAINING)
@@ -256,15 +261,18 @@ class Removal:
 
     def _drain_node(self, node: str, drains: bool, detaches: bool) -> bool:
         # A worker's Pods are its users': as in Cluster API no bound ends their protection, unless one is set.
-        worker = bool(self._arguments.get("worker"))
-        drain = self._seconds("nodeDrainTimeoutSeconds", 0 if worker else settings.DRAIN_SECONDS)
-        volumes = self._seconds("nodeVolumeDetachTimeoutSeconds", 0 if worker else settings.VOLUME_DETACH_SECONDS)
+        worker = self._worker
+        drain = deletion_times.bound(self._machine, "nodeDrainTimeoutSeconds", 0 if worker else settings.DRAIN_SECONDS)
+        volumes = deletion_times.bound(
+            self._machine, "nodeVolumeDetachTimeoutSeconds", 0 if worker else settings.VOLUME_DETACH_SECONDS
+        )
         call = {
             "name": node,
             "skip_drain": not drains,
             "timeout": drain,
             "wait_for_volumes": detaches,
             "volumes_timeout": volumes,
+            "identity": node_of_machine.identity(self._objects, self._machine, self._worker, with_uid=False),
             "wait": 0 if worker else settings.WAITING_CALL_SECONDS,
         }
         self._say(terms.DRAINING, f"Draining Node {node}")
@@ -274,18 +282,19 @@ class Removal:
         waiting = self._action.waiting(self._objects.name, bound)
         while True:
             # Another machine may have to be asked than before: the bounds are counted from the first one's starts.
-            begun = _begun(self._machine)
+            begun = deletion_times.begun(self._machine)
             starts = {option: begun[field] for field, option in _DRAIN_TIMES.items() if field in begun}
             answer = self._through("node_drain", {**call, **starts})
             said = redact(str(answer.result.get("message", "")))
             times = {
-                field: self._not_before_deletion(answer.result.get(option))
+                field: deletion_times.not_before_deletion(self._machine, answer.result.get(option))
                 for field, option in _DRAIN_TIMES.items()
                 if field not in begun and (drains or field != "nodeDrainStartTime")
             }
             times = {field: value for field, value in times.items() if value}
-            if times:
-                self._say(terms.DRAINING, said, times)
+            uid = str(answer.result.get("uid") or "")
+            if times or uid:
+                self._say(terms.DRAINING, said, times, uid)
             if answer.result.get("state") != "Running":
                 break
             if worker:
@@ -303,15 +312,6 @@ class Removal:
         self._explain("FailedDrainNode" if late else "SuccessfulDrainNode", said, warning=late)
         self._done.append(said)
         return True
-
-    def _not_before_deletion(self, told: t.Any) -> str:
-        """Return a start that a node told, "" for no time.
-
-        A clock that is behind must not end the bound on the other machines before it has begun there. One that is ahead does no harm:
-        each counts from its own record where that is earlier.
-        """
-        start = utc_time(told) or ""
-        return max(start, utc_time(self._machine["metadata"].get("deletionTimestamp")) or "") if start else ""
 
     def _explain(self, reason: str, said: str, warning: bool = False) -> None:
         self._objects.store.record(self._machine, reason, said, warning)
@@ -336,10 +336,6 @@ class Removal:
         if answer.result.get("changed"):
             note_snapshot(self._objects, answer.result.get("path"))
         self._tell(answer)
-
-    def _seconds(self, key: str, default: int) -> int:
-        value = (self._machine.get("spec") or {}).get("deletion", {}).get(key)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
 
     def _through(
         self, module: str, call: dict[str, t.Any], refusal_ends: bool = False, accepted: t.Collection[str] = ()
@@ -387,10 +383,3 @@ class Removal:
 
     def _result(self, ready: bool) -> dict[str, t.Any]:
         return {"changed": True, "ready": ready, "msg": "; ".join(each for each in self._done if each)}
-
-
-def _begun(machine: Object) -> dict[str, str]:
-    """Return the times in a Machine's status.deletion."""
-    recorded = (machine.get("status") or {}).get("deletion")
-    told = {str(field): utc_time(each) for field, each in recorded.items()} if isinstance(recorded, dict) else {}
-    return {field: each for field, each in told.items() if each}

@@ -37,6 +37,7 @@ class Lab:
         self.systemd = StandInSystemd()
         self.directory = directory
         self.seconds = 1_800_000_000.0
+        self.identity: t.Optional[dict[str, str]] = None
         server = workload.server
         self.kubectl = (server.kubectl, "--kubeconfig", server.kubeconfig, "--server", server.url)
         workload.put(NODES, {"metadata": {"name": NAME}})
@@ -58,7 +59,7 @@ class Lab:
 
     def _drain(self, api: t.Any, name: str) -> Drain:
         unit = DrainUnit(name, str(self.directory), self.kubectl, self.systemd)
-        return Drain(name, api, unit, str(self.directory), lambda: self.seconds)
+        return Drain(name, api, unit, str(self.directory), lambda: self.seconds, self.identity)
 
     def pod(self, name: str, namespace: str = "default", **more: t.Any) -> None:
         """A pod that runs on the Node."""
@@ -128,6 +129,14 @@ def test_a_node_without_pods_is_cordoned_and_that_is_all(lab: Lab) -> None:
     again = lab.drain()
     assert (again.state, again.changed) == ("Drained", False)
     assert lab.look().changed is False
+
+
+def test_another_machines_node_of_that_name_is_left_alone(lab: Lab) -> None:
+    lab.workload.patch(f"{NODES}/{NAME}/status", {"status": {"nodeInfo": {"machineID": "id-2"}}})
+    lab.identity = {"machine_id": "id-1"}
+    assert lab.drain().state == "Absent" and not lab.cordoned()
+    lab.identity = {"machine_id": "id-2"}
+    assert lab.drain().uid == lab.workload.there(f"{NODES}/{NAME}")["metadata"]["uid"] and lab.cordoned()
 
 
 def test_pods_are_evicted_by_one_unit_and_waited_for(lab: Lab) -> None:

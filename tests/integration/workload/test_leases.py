@@ -10,6 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import component_leases
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import ApiError
 from ansible_collections.kubeadm.control_plane.plugins.modules import workload_node
 
 from .conftest import SYSTEM, Workload
@@ -118,13 +119,17 @@ def test_an_election_that_is_kept_in_two_places_is_left_alone(election: Election
 def test_nothing_is_taken_in_check_mode(election: Election) -> None:
     with election.workload.server.client() as client:
         hosts = component_leases.hosts_of(client, "cp-1")
-        assert workload_node.delete_node(client, "cp-1", check=True)
+        node = client.get(f"{NODES}/cp-1")
+        assert workload_node.delete_node(client, "cp-1", node, check=True)
         assert workload_node.take_leases(client, hosts, check=True) == [MANAGER, SCHEDULER]
     assert election.workload.get(f"{NODES}/cp-1") is not None and election.holder(MANAGER) == "cp-1_8f2a"
 
 
 def test_the_node_goes_first_and_a_run_that_was_killed_after_that_goes_on(election: Election) -> None:
     with election.workload.server.client() as client:
-        assert workload_node.delete_node(client, "cp-1", check=False)
-        assert not workload_node.delete_node(client, "cp-1", check=False)
+        node = client.get(f"{NODES}/cp-1")
+        with pytest.raises(ApiError):
+            workload_node.delete_node(client, "cp-1", {"metadata": {"uid": "another one"}}, check=False)
+        assert workload_node.delete_node(client, "cp-1", node, check=False)
+        assert not workload_node.delete_node(client, "cp-1", None, check=False)
     assert election.take() == [MANAGER, SCHEDULER]

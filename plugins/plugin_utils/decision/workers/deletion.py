@@ -34,7 +34,8 @@ def delete_workers(view: View) -> Optional[Outcome]:
     workers = read_workers(view)
     if not workers.machines:
         return None
-    stop = refused(view, {machine.node_name for machine in workers.machines})
+    # Another host's Node under a worker's name stays, and is no worker's of this cluster.
+    stop = refused(view, {each.node_name for each in workers.machines if not each.impostor})
     if stop is not None:
         return stop
     waiting = deletion_held_by_hooks(workers.machines)

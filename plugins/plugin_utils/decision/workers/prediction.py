@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Optional
 
 from ....module_utils.common.values import format_time, parse_time
 from ...objects import kinds
 from .. import terms
 from ..plan.times import LONG_AGO
+from .worker_view import is_foreign
 
 Object = dict[str, Any]
 
@@ -50,10 +51,23 @@ def removed(snapshot: Object, decision: Object) -> Object:
     workers["deployments"] = [each for each in workers["deployments"] if _name(each["machineDeployment"]) not in ended]
     going = [each for each in workers["machines"] if _name(each["machine"]) in gone]
     workers["machines"] = [each for each in workers["machines"] if each not in going]
-    nodes = {_node_name(each["machine"]) for each in going}
+    known = {node["name"]: node for node in snapshot["workload"].get("workers") or ()}
+    nodes = {
+        name
+        for name, each in ((_node_name(one["machine"]), one) for one in going)
+        if not _is_foreign(known.get(name), each)
+    }
     snapshot["workers"] = workers
     snapshot["workload"] = _workload(snapshot["workload"], _left(snapshot["workload"], nodes))
     return snapshot
+
+
+def _is_foreign(node: Optional[Object], entry: Object) -> bool:
+    """Return whether a Node is another machine's, and stays."""
+    status = entry["machine"].get("status") or {}
+    told = ((entry.get("infrastructureMachine") or {}).get("status") or {}).get("machineID")
+    provider = entry["machine"]["spec"].get("providerID")
+    return node is not None and is_foreign(node, status.get("machineID") or told, provider)
 
 
 def _left(workload: Object, without: Collection[str]) -> list[Object]:

@@ -186,6 +186,16 @@ def _set(document: Object, owned: dict[str, list[MachineView]]) -> SetView:
     return SetView(str(metadata["name"]), document, created, owned.get(str(metadata["name"]), []))
 
 
+def is_foreign(node: Object, identity: Any, provider: Any) -> bool:
+    """Return whether a Node of a worker's name is another machine's.
+
+    As the modules do before they drain or delete one (module_utils/workload_api/node_identity.py).
+    """
+    if identity and node.get("machineID"):
+        return bool(node["machineID"] != identity)
+    return bool(provider and node.get("providerID") and node["providerID"] != provider)
+
+
 def _match_nodes(view: View, machines: list[MachineView]) -> None:
     """Give each worker its Node, by name, machine-id or providerID."""
     nodes = {node["name"]: node for node in view.workload.get("workers") or ()}
@@ -196,11 +206,12 @@ def _match_nodes(view: View, machines: list[MachineView]) -> None:
         recorded = (status.get("nodeRef") or _EMPTY).get("name")
         known = (machine.infrastructure or _EMPTY).get("status") or _EMPTY
         identity = status.get("machineID") or known.get("machineID")
+        provider = machine.machine["spec"].get("providerID")
         node = nodes.get(recorded or machine.name)
-        if node is not None and identity and node.get("machineID") and node["machineID"] != identity:
+        if node is not None and is_foreign(node, identity, provider):
             machine.impostor, node = str(node["name"]), None
         elif node is None and not recorded:
-            node = identified_node(nodes, identity, machine.machine["spec"].get("providerID"))
+            node = identified_node(nodes, identity, provider)
         if node is not None and node["name"] not in taken:
             taken.add(node["name"])
             machine.node = node

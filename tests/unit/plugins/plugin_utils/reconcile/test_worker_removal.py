@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Optional
 
 import pytest
 from removal_world import World
@@ -38,3 +39,35 @@ def test_a_node_that_stays_behind_is_named_with_the_way_to_delete_it(world: Worl
     world.machines.answers["workload_node"] = [Answer(True, {"failed": True, "msg": "no API"})]
     assert world.removal(worker=True, member_id="").finish()["changed"] is True
     assert world.controller.said[-1].endswith("kubectl delete node node-m1")
+
+
+def test_only_the_workers_own_node_is_drained_and_the_drained_one_deleted(world: World) -> None:
+    """Its host may have been installed again, or have joined again after its infrastructure was given back."""
+
+    def known(stored: Any) -> None:
+        stored["status"]["machineID"] = "id-1"
+        stored["spec"]["providerID"] = "acme://1"
+
+    world.change("m1", known)
+    world.machines.answers["node_drain"] = [Answer(True, {"state": "Drained", "message": "", "uid": "u1"})]
+    own = {"machine_id": "id-1", "provider_id": "acme://1"}
+    assert world.removal(worker=True, member_id="").take_out()["ready"]
+    world.removal(worker=True, member_id="").finish()
+    drain, deletion = (call for _name, _module, call in world.machines.calls)
+    assert drain["identity"] == {**own, "uid": ""} and deletion["identity"] == {**own, "uid": "u1"}
+
+
+@pytest.mark.parametrize(("state", "asked"), [("Running", ["node_drain"]), (None, [])])
+def test_a_worker_goes_without_a_drain_only_where_it_can_have_no_node(
+    world: World, state: Optional[str], asked: list[str]
+) -> None:
+    """A kubelet may have registered its Node since it was last looked for."""
+
+    def unseen(stored: Any) -> None:
+        stored["status"].pop("nodeRef")
+        stored["status"]["bootstrap"] = {"state": state} if state else {}
+
+    world.change("m1", unseen)
+    assert world.removal(worker=True, member_id="").take_out()["ready"]
+    assert world.machines.modules() == asked
+    assert [call["name"] for _name, _module, call in world.machines.calls] == ["m1"] * len(asked)

@@ -312,6 +312,19 @@ def test_a_deleted_cluster_loses_its_workers_first() -> None:
     assert [each["reason"] for each in decided(builder)["blockedOn"]] == ["WaitingForWorkersDeletion"]
 
 
+def test_another_hosts_node_under_a_workers_name_stays() -> None:
+    """It is no worker's of ours: a worker's removal leaves it, and a cluster's deletion is refused for it."""
+    builder = deployment(healthy(3), 0).worker("a")
+    builder.builder.workload["workerNodes"] = ["a"]
+    builder.builder.workload["workers"][0]["machineID"] = "id-other"
+    removal = decided(builder)
+    assert workers_of(removal) == ["a"]
+    assert [each["name"] for each in predict(builder.build(), removal)["workload"]["workers"]] == ["a"]
+    for kind in ("cluster", "controlPlane"):
+        builder.builder.snapshot[kind]["metadata"]["deletionTimestamp"] = at(5)
+    assert [each["reason"] for each in decided(builder)["blockedOn"]] == ["WaitingForWorkersDeletion"]
+
+
 def test_not_beside_an_action() -> None:
     builder = deployment(healthy(3), 3)
     builder.builder.snapshot["unfinishedAction"] = {"name": "Action a", "phase": "Running"}
