@@ -61,7 +61,7 @@ class ActionModule(ControlPlaneAction):
                 answers[name] = inventory_pool.call_host(
                     caller, objects.reach(name), "host_endpoint", {"state": "absent"}
                 )
-        return _result(objects, answers, hosts)
+        return result(objects.title, answers, hosts, named)
 
     def _require_unused(self, objects: ClusterObjects, caller: MachineCaller, call: Object) -> None:
         """Refuse an address that no host can have, or that is taken."""
@@ -128,17 +128,38 @@ def _api_port(objects: ClusterObjects) -> int:
     return ports.pop()
 
 
-def _result(objects: ClusterObjects, answers: t.Mapping[str, Answer], hosts: t.Mapping[str, str]) -> dict[str, t.Any]:
+def result(
+    cluster: str, answers: t.Mapping[str, Answer], hosts: t.Mapping[str, str], servers: t.Collection[str]
+) -> dict[str, t.Any]:
+    """Return the result of what hosts answered, by their machines' names.
+
+    Args:
+        cluster: the cluster's name, for messages.
+        answers: of host_endpoint.
+        hosts: the hosts' own names.
+        servers: the machines behind the endpoint; the others leave it.
+
+    Raises:
+        ControlPlaneFailure: a server's host is not as it should be, or the run lost its lock.
+    """
     told = {name: f"{name} (host {hosts[name]}): {answer.message}" for name, answer in answers.items()}
-    wrong = [told[name] for name, answer in answers.items() if answer.reached and answer.failed]
+    wrong = [
+        told[name]
+        for name, answer in answers.items()
+        if answer.reached and answer.failed and (name in servers or "fenced" in answer.result)
+    ]
     if wrong:
         raise ControlPlaneFailure(
-            f"cluster {objects.title}: its endpoint is not as it should be. {'; '.join(wrong)} Mend that, and run reconcile again. "
+            f"cluster {cluster}: its endpoint is not as it should be. {'; '.join(wrong)} Mend that, and run reconcile again. "
             "Hosts that are not named are in order."
         )
-    # A dead machine must keep nobody from replacing it; it has its part again, or none, with the next change.
-    silent = [
-        f"the endpoint was left as it is on {told[name]}" for name, answer in answers.items() if not answer.reached
-    ]
+    # A dead machine must keep nobody from replacing it, nor a broken one from leaving; it has its part again, or none, with the next change.
+    warnings = [f"the endpoint was left as it is on {told[name]}" for name, answer in answers.items() if answer.failed]
+    holders = sorted(f"{name} (host {hosts[name]})" for name, answer in answers.items() if answer.result.get("holds"))
+    if len(holders) > 1:
+        warnings.append(
+            f"the address of the endpoint is held by several hosts at once: {', '.join(holders)}. They don't hear one another's keepalived. "
+            "Let IP protocol 112 (VRRP) through among them"
+        )
     changed = any(answer.result.get("changed") for answer in answers.values())
-    return {"changed": changed, "unused": False, **({"warnings": silent} if silent else {})}
+    return {"changed": changed, "unused": False, **({"warnings": warnings} if warnings else {})}

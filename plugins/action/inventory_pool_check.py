@@ -30,12 +30,13 @@ class ActionModule(ForeseeingAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         **MANIFESTS_SPEC,
         "show": {"type": "bool", "default": True},
+        "must_fit": {"type": "bool", "default": True},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Check the hosts, show them, and fail where machines lack a host.
 
-        Only a machine that is to be made now counts.
+        Only a machine that is to be made now counts, and with ``must_fit``.
         """
         objects, snapshot = self.foresee(arguments, every=True)
         failed, verdict = _verdict(snapshot)
@@ -45,7 +46,7 @@ class ActionModule(ForeseeingAction):
         said = " ".join(" ".join(filter(None, (f"{each['message']}.", each.get("fix")))) for each in verdict)
         return {
             "changed": False,
-            **({"failed": True} if failed else {}),
+            **({"failed": True} if failed and (arguments["must_fit"] or not found) else {}),
             "hosts": [
                 {
                     "name": each["name"],

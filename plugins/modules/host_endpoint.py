@@ -96,11 +96,15 @@ interface:
   description: The interface of the address.
   returned: O(state=present) and success
   type: str
+holds:
+  description: Whether this host has the address now. Where two have it, they don't hear one another.
+  returned: O(state=present) and success
+  type: bool
 """
 
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
-from ..module_utils.node.endpoint import balancer
+from ..module_utils.node.endpoint import balancer, virtual_address
 from ..module_utils.node.module import NodeModule
 
 SERVER = {
@@ -152,6 +156,7 @@ def main() -> None:
     module.exit_json(
         changed=changed,
         interface=interface,
+        holds=virtual_address.is_here(params["address"]),
         diff=[
             {"before": before[name], "after": after[name], "before_header": name, "after_header": name}
             for name in after

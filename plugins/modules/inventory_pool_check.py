@@ -25,6 +25,12 @@ options:
     type: list
     elements: path
     default: []
+  must_fit:
+    description:
+      - Whether it fails where a machine that is to be made now lacks a host.
+      - With V(false) it fails where the hosts are not known.
+    type: bool
+    default: true
   show:
     description: Whether the table is printed.
     type: bool

@@ -24,3 +24,5 @@ def test_it_ends_with_the_table_where_no_host_answers(tmp_path: Path) -> None:
     (workspace.folder / "hosts.yml").write_text(yaml.safe_dump({GROUP: {"hosts": {"cp-1": away}}}))
     run = workspace.playbook("prepare", "-i", "hosts.yml").failed()
     assert run.output.count("HOSTS default/pool") == 2 and "(Reachable)" in run.output, run.output
+    # What the first of the two tables names is what prepare is for, and no failure.
+    assert run.output.count("FAILED!") == 1 and run.recap("pool")["rescued"] == 0, run.output

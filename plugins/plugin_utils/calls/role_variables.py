@@ -136,6 +136,7 @@ INTERNAL = frozenset(
         "control_plane_gone_deployments",
         "control_plane_health_check",
         "control_plane_hosts",
+        "control_plane_hosts_must_fit",
         "control_plane_infrastructure",
         "control_plane_inventory_errors",
         "control_plane_inventory_host",

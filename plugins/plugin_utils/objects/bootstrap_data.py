@@ -166,9 +166,9 @@ def cluster_defaults(
 
 
 def bind_port(cluster: Mapping[str, Any], configuration: Mapping[str, Any], kind: str) -> int:
-    """Return the port of the API server of a machine that is made with this KubeadmConfigSpec, by ``kind`` init or join.
+    """Return the API server's port on a machine of this KubeadmConfigSpec.
 
-    localAPIEndpoint.bindPort, or else the Cluster's clusterNetwork.apiServerPort, or else kubeadm's default.
+    ``kind`` is init or join. It is localAPIEndpoint.bindPort, or else the Cluster's clusterNetwork.apiServerPort, or else kubeadm's default.
     """
     part = configuration.get("initConfiguration" if kind == "init" else "joinConfiguration") or {}
     local = (part if kind == "init" else part.get("controlPlane") or {}).get("localAPIEndpoint") or {}

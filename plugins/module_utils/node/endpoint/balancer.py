@@ -20,7 +20,7 @@ import typing as t
 from dataclasses import dataclass, field, replace
 
 from ...common import timed_command
-from ...common.guard import STATE_DIRECTORY, NodeError, exclusive, read_text, write_atomically
+from ...common.guard import STATE_DIRECTORY, NodeError, exclusive, read_text, remedy, write_atomically
 from ..host import host_facts
 from ..host.packages import Apt
 from ..host.packages import run as run_packages
@@ -213,9 +213,8 @@ def absent(*, check: bool, host: t.Optional[Host] = None) -> bool:
             done = where.runner(["systemctl", "disable", "--now", f"{name}.service"])
             if done.returncode != 0 and _systemctl(where, "is-active", name):
                 raise NodeError(f"{name}.service does not end: {done.stderr.strip()[:300]}", "Run it again.")
-            os.unlink(where.configuration(name))
-        if os.path.exists(where.loaded):
-            os.unlink(where.loaded)
+            _remove(where.configuration(name))
+        _remove(where.loaded)
     return True
 
 
@@ -323,6 +322,14 @@ def _read(path: str) -> str:
             return file.read()
     except FileNotFoundError:
         return ""
+
+
+def _remove(path: str) -> None:
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+    except OSError as error:
+        raise NodeError(f"{path} can't be removed: {error.strerror}.", remedy(path, error)) from error
 
 
 def _is_ours(text: str) -> bool:

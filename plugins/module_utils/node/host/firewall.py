@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Firewall of a host: which openings it lacks, and nftables opened for them.
+"""Firewall of a host: its missing openings, and nftables opened.
 
 Rules are inserted into the chain that filters what comes in, and into a file that its configuration includes at boot. The ruleset is not loaded
 again: container networks have rules of their own in it.
@@ -33,7 +33,10 @@ _HEADER = "# Written by kubeadm.control_plane.host_firewall."
 
 @dataclass(frozen=True)
 class Opening:
-    """TCP ports (``6443``, ``2379-2380``) or ``vrrp``, for one network or, with "", for all."""
+    """Opening of a firewall for one network, or for all ("").
+
+    ``what`` is a TCP port (``6443``), a range (``2379-2380``), or ``vrrp``.
+    """
 
     what: str
     source: str = ""
@@ -99,7 +102,10 @@ class State:
 
 @dataclass(frozen=True)
 class Firewall:
-    """Firewall of this host; ``chain`` is the one of nftables that is opened, ``root`` where the files are."""
+    """Firewall of this host.
+
+    ``chain`` is the one of nftables that is opened, ``root`` where the files are.
+    """
 
     chain: str = "inet filter input"
     root: str = "/"
@@ -196,7 +202,7 @@ class Firewall:
         return f'include "{os.path.join(self.root, OWN)[:-4]}*.nft"'
 
     def _chains(self) -> dict[str, list[dict[str, t.Any]]]:
-        """Return all chains that filter what comes in, each with its rules after itself."""
+        """Return all input chains, each followed by its rules."""
         try:
             done = timed_command.run(["nft", "--json", "list", "ruleset"])
         except NodeError:
@@ -233,7 +239,7 @@ class Firewall:
 
 
 def _filters(found: t.Sequence[t.Mapping[str, t.Any]]) -> bool:
-    """Return whether a chain keeps anything out; its own entry is the first."""
+    """Return whether a chain, the first entry, keeps anything out."""
     return bool(found) and (found[0].get("policy") == "drop" or any(map(_shuts, found)))
 
 
@@ -251,7 +257,10 @@ def _is_own(rule: t.Mapping[str, t.Any]) -> bool:
 
 
 def _accepted(found: t.Sequence[t.Mapping[str, t.Any]], opening: Opening) -> bool:
-    """Return whether a rule of the host's own accepts TCP ports, whoever asks, before one that keeps something out."""
+    """Return whether a rule of the host's own accepts these ports.
+
+    From everybody, and before a rule that keeps something out.
+    """
     if opening.what == VRRP:
         return False
     first, _dash, last = opening.what.partition("-")

@@ -53,8 +53,13 @@ class PackageManager:
 
     NAME: t.ClassVar[str]
     REPOSITORIES: t.ClassVar[tuple[str, ...]]
-    # Where the files of repositories are.
+    # Where the files of repositories are, how they end, and where their keys are.
     SOURCES: t.ClassVar[str]
+    SOURCE_ENDING: t.ClassVar[str]
+    KEY: t.ClassVar[str]
+    # Whether a repository has suites and components; and where its credentials belong.
+    SUITES: t.ClassVar[bool] = True
+    CREDENTIALS: t.ClassVar[str]
     # How a person lets go of a held package; and whether `put` holds packages, or a repository's file does.
     RELEASE: t.ClassVar[str]
     HOLDS: t.ClassVar[bool] = True
@@ -176,6 +181,9 @@ class Apt(PackageManager):
         "etc/apt/sources.list.d/*.sources",
     )
     SOURCES = "etc/apt/sources.list.d"
+    SOURCE_ENDING = "sources"
+    KEY = "etc/apt/keyrings/{name}.asc"
+    CREDENTIALS = "the credentials into a file below /etc/apt/auth.conf.d on the host (apt_auth.conf(5))"
     RELEASE = "apt-mark unhold {name}"
     _LOCK = ("-o", f"DPkg::Lock::Timeout={_LOCK_SECONDS}")
 
@@ -250,6 +258,10 @@ class Dnf(PackageManager):
     NAME = "dnf"
     REPOSITORIES = ("etc/yum.repos.d/*.repo",)
     SOURCES = "etc/yum.repos.d"
+    SOURCE_ENDING = "repo"
+    KEY = "etc/pki/rpm-gpg/RPM-GPG-KEY-{name}"
+    SUITES = False
+    CREDENTIALS = "take a mirror of your own that needs none (dnf.conf(5) has username and password in that same file)"
     RELEASE = "take it out of exclude= in its repository's file"
     HOLDS = False
     # The repository's own file keeps these packages from being upgraded by accident.
@@ -282,6 +294,9 @@ class Dnf(PackageManager):
                 with contextlib.suppress(configparser.Error, UnicodeDecodeError):
                     read.read(path, encoding="utf-8")
                 for section in read.sections():
+                    # dnf reads nothing of a repository that is off.
+                    if read.get(section, "enabled", fallback="1").strip().lower() in ("0", "false", "no", "off"):
+                        continue
                     for key in ("exclude", "excludepkgs"):
                         patterns += re.split(r"[\s,]+", read.get(section, key, fallback=""))
         return {name for name in names if any(fnmatch.fnmatchcase(name, each) for each in patterns)}

@@ -14,7 +14,7 @@ import typing as t
 from dataclasses import dataclass
 
 from .binaries import PROGRAMS
-from .packages import Dnf, PackageManager
+from .packages import PackageManager
 
 # Comes with Kubernetes, in versions of its own.
 COMPANIONS = ("cri-tools",)
@@ -41,11 +41,8 @@ class Repository:
         """
         if "@" in self.url:
             # Everybody on the host reads that file, and --diff shows it.
-            way = "the credentials into a file below /etc/apt/auth.conf.d on the host (apt_auth.conf(5))"
-            if isinstance(manager, Dnf):
-                way = "take a mirror of your own that needs none (dnf.conf(5) has username and password in that same file)"
             return [
-                f"The repository {self.name} has credentials in its address. Write the address without them, and {way}."
+                f"The repository {self.name} has credentials in its address. Write the address without them, and {manager.CREDENTIALS}."
             ]
         found = []
         if not _NAME.match(self.name):
@@ -54,8 +51,10 @@ class Repository:
             found.append(f"The repository {self.name} has the address {self.url!r}, which is no URL of http or https.")
         if not all(_WORDS.match(each) for each in (self.suite, *self.components)):
             found.append(f"The repository {self.name} has a suite or component with blanks or brackets.")
-        if isinstance(manager, Dnf) and (self.suite != "/" or self.components):
-            found.append(f"The repository {self.name} has a suite or components, which repositories of dnf don't have.")
+        if not manager.SUITES and (self.suite != "/" or self.components):
+            found.append(
+                f"The repository {self.name} has a suite or components, which repositories of {manager.NAME} don't have."
+            )
         if not self.key.lstrip().startswith(_KEY):
             found.append(
                 f"The repository {self.name} has no key that begins with {_KEY}: an unsigned repository is not used. "
@@ -68,14 +67,12 @@ class Repository:
 
         They name its key below that root.
         """
-        own, key_path = (self._of_dnf, f"etc/pki/rpm-gpg/RPM-GPG-KEY-{self.name}")
-        ending = "repo"
-        if not isinstance(manager, Dnf):
-            own, key_path, ending = self._of_apt, f"etc/apt/keyrings/{self.name}.asc", "sources"
+        own = {"sources": self._of_apt, "repo": self._of_dnf}[manager.SOURCE_ENDING]
+        key_path = manager.KEY.format(name=self.name)
         lines = own(os.path.join(root, key_path))
         return {
             key_path: self.key.strip() + "\n",
-            f"{manager.SOURCES}/{self.name}.{ending}": "\n".join([*lines, ""]),
+            f"{manager.SOURCES}/{self.name}.{manager.SOURCE_ENDING}": "\n".join([*lines, ""]),
         }
 
     def _of_apt(self, key: str) -> list[str]:

@@ -280,3 +280,13 @@ def test_what_provides_a_package_counts_as_it() -> None:
         return subprocess.CompletedProcess(words, len(names) - 1, "\n".join(said), "")
 
     assert Dnf(rpm).installed(["kubelet", "iptables", "conntrack"]) == {"kubelet": "1.20.2-1", "iptables": "1.8.10-2"}
+
+
+def test_what_a_repository_that_is_off_excludes_holds_nothing(tmp_path: Path) -> None:
+    """dnf reads none of its packages, and so none of what it excludes."""
+    folder = tmp_path / "etc/yum.repos.d"
+    folder.mkdir(parents=True)
+    (folder / "old.repo").write_text("[old]\nenabled=0\nexclude=kubelet\n")
+    (folder / "new.repo").write_text("[new]\nexclude=kubeadm kubect*\n[on]\nenabled=1\nexcludepkgs=cri-tools\n")
+    names = ("kubeadm", "kubectl", "kubelet", "cri-tools")
+    assert Dnf(root=str(tmp_path)).held(names) == {"kubeadm", "kubectl", "cri-tools"}

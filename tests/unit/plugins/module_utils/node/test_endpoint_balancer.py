@@ -83,6 +83,12 @@ class System:
             self.enabled.discard(name)
         return 0, ""
 
+    def loaded_as_folder(self) -> None:
+        """Have what can't be unlinked in the place of the record of what was loaded."""
+        loaded = Path(self.host.loaded)
+        loaded.unlink()
+        loaded.mkdir()
+
     def present(self, wanted: balancer.Wanted = WANTED, check: bool = False) -> bool:
         """Bring it about; return whether it changed."""
         before, after, interface = balancer.present(wanted, check=check, host=self.host)
@@ -93,6 +99,15 @@ class System:
 @pytest.fixture(name="system")
 def _system(tmp_path: Path) -> System:
     return System(tmp_path)
+
+
+def test_a_file_that_can_not_be_removed_is_named(system: System) -> None:
+    """As on a disk that went read-only: the services are stopped by then."""
+    assert system.present()
+    system.loaded_as_folder()
+    with pytest.raises(NodeError, match=r"endpoint\.json can't be removed"):
+        balancer.absent(check=False, host=system.host)
+    assert not system.active
 
 
 def test_a_host_comes_behind_the_address_and_leaves_it(system: System) -> None:
