@@ -56,6 +56,7 @@ class ApiProxy:
         self.down = False
         self._tokens_end = False
         self._failures: list[int] = []
+        self._refused: t.Optional[tuple[re.Pattern[str], int]] = None
         self._lost: list[tuple[re.Pattern[str], int]] = []
         self._watches: dict[socket.socket, socket.socket] = {}
         pair = server.authority.issue("proxy", (ExtendedKeyUsageOID.SERVER_AUTH,))
@@ -129,6 +130,10 @@ class ApiProxy:
         """The next requests get these answers, 0 is none, and are not handed on."""
         self._failures = list(statuses)
 
+    def refuses(self, request: str, status: int) -> None:
+        """Every request that a regular expression matches gets this answer from now on, and is not handed on; "" ends that."""
+        self._refused = (re.compile(request), status) if request else None
+
     def loses(self, request: str, status: int = 0) -> None:
         """The answer to the first request that a regular expression matches is lost: it is carried out, and this answer given, 0 is none."""
         self._lost.append((re.compile(request), status))
@@ -163,6 +168,8 @@ class ApiProxy:
             if not down:
                 self.requests.append(Request(handler.command, handler.path))
             failure = self._failures.pop(0) if self._failures else None
+            if failure is None and self._refused is not None and self._refused[0].search(line):
+                failure = self._refused[1]
             lost = next((each for each in self._lost if each[0].search(line)), None)
             if lost is not None and failure is None:
                 self._lost.remove(lost)

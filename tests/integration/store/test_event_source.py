@@ -18,6 +18,11 @@ from store_objects import MACHINE, machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Object, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.watching import (
+    LISTED,
+    PAUSES_SECONDS,
+    Watch,
+)
 
 LABELS = {"cluster.x-k8s.io/cluster-name": "prod", "cluster.x-k8s.io/control-plane": ""}
 HEALTH_CHECK = ("cluster.x-k8s.io", "MachineHealthCheck")
@@ -147,6 +152,33 @@ def test_a_version_that_is_gone_is_listed_again(store: KubernetesStore, proxy: A
         assert source.next() == event("m-1")
         watching(proxy)
         assert sum("watch=true" not in each.path for each in proxy.counted()) == 2 * KINDS
+
+
+def test_an_api_that_never_knows_its_version_is_asked_with_growing_pauses(
+    store: KubernetesStore, proxy: ApiProxy
+) -> None:
+    """What one API server behind a balancer lists another one may not know; each list is answered all the same."""
+    made(store, "m-1")
+    said: list[str] = []
+    pauses: list[float] = []
+
+    def wait(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) > len(PAUSES_SECONDS):
+            proxy.refuses("", 0)
+            proxy.before("watch=true", lambda: marked(store, "m-1"))
+
+    proxy.refuses("watch=true", 410)
+    watch = Watch(KubernetesApi({"kubeconfig": proxy.kubeconfig}), MACHINE, None, 600.0, say=said.append, wait=wait)
+    seen = []
+    for change, _obj in watch.changes():
+        seen.append(change)
+        if change != LISTED:
+            break
+    assert pauses == [*PAUSES_SECONDS, PAUSES_SECONDS[-1]]
+    # Once more than there were pauses, as a version may have ended by itself; and at the beginning.
+    assert seen == [LISTED] * (len(pauses) + 2) + ["MODIFIED"]
+    assert len(said) == 2 and "410 Gone" in said[0] and "answers again" in said[1]
 
 
 def test_what_still_asks_is_told_again(store: KubernetesStore, proxy: ApiProxy) -> None:

@@ -4,7 +4,8 @@
 """Watch of one kind: what there is, and each change of it.
 
 It continues from the version that it has seen last. An API that doesn't answer is asked again for ever; one that does not know that version
-any more (410 Gone) is asked for everything again, and so it is from time to time in any case.
+any more (410 Gone) is asked for everything again, and so it is from time to time in any case. One that does not know the version that it has
+just told either is asked with the same growing pauses as one that doesn't answer.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import threading
 import time
 import typing as t
 
-from .. import base
 from ..base import KindRef, Object
 from .layout import kind_path
 from .requests import ApiUnavailable, KubernetesApi, Refused
@@ -42,6 +42,7 @@ class Watch:
         resync_seconds: how often everything is listed again.
         labels: a label selector, "" for none.
         say: gets a line when the API stops answering, and when it answers again.
+        wait: waits so many seconds before the API is asked again; by default no longer than until :meth:`stop`.
     """
 
     def __init__(
@@ -52,11 +53,14 @@ class Watch:
         resync_seconds: float,
         labels: str = "",
         say: t.Callable[[str], t.Any] = lambda text: None,
+        wait: t.Callable[[float], t.Any] | None = None,
     ) -> None:
         self._api, self._path, self._resync_seconds = api, kind_path(kind_ref, namespace), resync_seconds
         self._query: dict[str, t.Any] = {"labelSelector": labels} if labels else {}
         self._say, self._stopped = say, threading.Event()
-        self._failures = 0
+        self._wait = wait or self._stopped.wait
+        # In a row: requests without an answer, and versions that were not known.
+        self._failures = self._gone = 0
 
     def stop(self) -> None:
         """End :meth:`changes` with its next object, or when it has waited."""
@@ -76,7 +80,7 @@ class Watch:
                     listed = ""
                     for page, listed_at in self._pages():
                         listed = listed_at
-                        self._answers()
+                        self._answers(self._gone)
                         for obj in page:
                             yield LISTED, obj
                     version = listed
@@ -88,8 +92,14 @@ class Watch:
                 self._answers()
             except _Gone:
                 version = ""
+                # Its first one may well have ended by itself.
+                if self._gone:
+                    why = "it does not know the version that it has just told (410 Gone)"
+                    self._pause(self._gone - 1, f"{self._api.host} can't be watched ({self._path}): {why}")
+                self._gone += 1
             except ApiUnavailable as error:
-                self._wait(error)
+                self._pause(self._failures, f"{error.what} ({error.where}): {error.why}")
+                self._failures += 1
 
     def _pages(self) -> t.Iterator[tuple[list[Object], str]]:
         query = {**self._query, "limit": PAGE}
@@ -132,14 +142,16 @@ class Watch:
     def _broken(self, why: str) -> ApiUnavailable:
         return ApiUnavailable(f"a watch broke off ({self._path})", self._api.host, why, "It is asked again.")
 
-    def _answers(self) -> None:
-        if self._failures:
-            self._say(f"{self._api.host} answers again ({self._path})")
-        self._failures = 0
+    def _answers(self, gone: int = 0) -> None:
+        """Note an answer, and tell that there is one again.
 
-    def _wait(self, error: base.StoreError) -> None:
-        if not self._failures:
-            self._say(f"{error.what} ({error.where}): {error.why}. It is asked again until it answers")
-        pause = PAUSES_SECONDS[min(self._failures, len(PAUSES_SECONDS) - 1)]
-        self._failures += 1
-        self._stopped.wait(pause)
+        With ``gone`` it was a list, before which so many versions in a row were not known.
+        """
+        if self._failures or (self._gone > 1 and not gone):
+            self._say(f"{self._api.host} answers again ({self._path})")
+        self._failures, self._gone = 0, gone
+
+    def _pause(self, number: int, why: str) -> None:
+        if not number:
+            self._say(f"{why}. It is asked again until it answers")
+        self._wait(PAUSES_SECONDS[min(number, len(PAUSES_SECONDS) - 1)])
