@@ -16,6 +16,7 @@ from ..module_utils.common.legible import block, one_line, readable
 from ..plugin_utils.calls import clusters, inventory_source, variable_values
 from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP
 from ..plugin_utils.calls.screen import Screen
+from ..plugin_utils.events import cluster_events
 from ..plugin_utils.processes.forked import MOST_BYTES, spread
 from ..plugin_utils.reconcile import run_outcomes
 from ..plugin_utils.reconcile.glance import ENTRY_POINTS, UNCHECKED, Glance
@@ -57,7 +58,7 @@ class ActionModule(ActionBase):
             why = "\n".join(map(str, () if known else variables.get(inventory_source.ERRORS) or ()))
             told = why or f"{NO_CLUSTER} (clusters here: {', '.join(known) or 'none'})."
             return readable({**result, "failed": True, "msg": told})
-        wrong = self._wrong_values(variables, known)
+        wrong = [*self._others_selected(variables, hosts), *self._wrong_values(variables, known)]
         # The role's own default is empty, too, and isn't known to this play.
         if arguments["playbook"] == "reconcile" and self._value(variables, "control_plane_plan_file") == "":
             wrong.append(EMPTY_FILE)
@@ -98,6 +99,17 @@ class ActionModule(ActionBase):
             return self._templar.template(variables.get(name))
         except Exception:  # whatever a user's template does, the task that reads the variable reports it
             return None
+
+    @staticmethod
+    def _others_selected(variables: dict[str, t.Any], hosts: t.Sequence[str]) -> list[str]:
+        """Return what is wrong with a rulebook's limit, [] for nothing."""
+        selected = {}
+        for host in hosts if variables.get("ansible_limit") else ():
+            own = variables["hostvars"].raw_get(host)
+            named = own.get("control_plane_namespace", "default"), own.get("control_plane_cluster", host)
+            selected[host] = (str(named[0]), str(named[1]))
+        found = cluster_events.others_selected(variables.get("ansible_limit"), selected)
+        return [found] if found else []
 
     def _wrong_values(self, variables: dict[str, t.Any], known: t.Sequence[str]) -> list[str]:
         """Return what is wrong with values of -e and the first cluster."""

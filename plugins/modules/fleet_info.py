@@ -15,6 +15,7 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Fails where the play has no cluster, no host of the group C(control_planes).
+  - Fails where the run has the limit that a rulebook gives it for one cluster, and that selects another one.
   - Of several clusters it returns those in which a playbook would find nothing to do, in as many processes as Ansible has C(forks). No lock is
     taken, each cluster is asked at one machine, and nothing is written but when its API answered last, and its metrics where they are wanted.
   - A cluster that is selected alone is observed so only where O(playbook=reconcile) and C(control_plane_plan) has plans and none of it.

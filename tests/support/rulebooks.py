@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 import yaml
 from etcd_cluster import free_port, until
-from management_workspace import ManagementWorkspace
 from prometheus import DEFAULT_CACHE
 
 TOKEN = "a-token-of-the-tests"
 # The rule engine is a Java program, and needs half a minute of a processor before the first rule.
 START_SECONDS = 180.0
 RUN_SECONDS = 600.0
+_SENT = 'alertmanager_notifications_total{integration="webhook"}'
 
 
 def program(name: str) -> str:
@@ -43,25 +43,31 @@ class Started(t.NamedTuple):
 
 
 class Rulebook:
-    """A rulebook of the collection at work over a workspace's store; the playbooks that it starts are noted, and run.
+    """A rulebook of the collection at work over a folder of inventory; the playbooks that it starts are noted, and run.
 
     Args:
         name: the rulebook's.
-        workspace: whose clusters, store and variables it has.
+        inventory: its inventory's options; it is copied for each run, so that its paths are absolute.
+        variables: its clusters' variables.
+        given: the rulebook's own variables besides the webhook's.
         folder: for its own files.
     """
 
-    def __init__(self, name: str, workspace: ManagementWorkspace, folder: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        inventory: t.Mapping[str, t.Any],
+        variables: t.Mapping[str, t.Any],
+        given: t.Mapping[str, t.Any],
+        folder: Path,
+    ) -> None:
         folder.mkdir()
-        inventory, programs = folder / "inventory", folder / "programs"
-        (inventory / "group_vars").mkdir(parents=True)
+        hosts, programs = folder / "inventory", folder / "programs"
+        (hosts / "group_vars").mkdir(parents=True)
         programs.mkdir()
-        # It is copied for each run, so that its paths are absolute.
-        connection = workspace.connection
-        store = {"type": "kubernetes", "path": str(workspace.store), **connection}
-        document = {"plugin": "kubeadm.control_plane.clusters", "store": store}
-        (inventory / "inventory.clusters.yml").write_text(yaml.safe_dump(document))
-        shutil.copy(workspace.folder / "variables.yml", inventory / "group_vars" / "control_planes.yml")
+        document = {"plugin": "kubeadm.control_plane.clusters", **inventory}
+        (hosts / "inventory.clusters.yml").write_text(yaml.safe_dump(document))
+        (hosts / "group_vars" / "control_planes.yml").write_text(yaml.safe_dump(dict(variables)))
         self._noted, self.log = folder / "started", folder / "rulebook.log"
         self._noted.touch()
         real = shutil.which("ansible-playbook")
@@ -69,13 +75,9 @@ class Rulebook:
         noting.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> {self._noted}\nexec {real} "$@"\n')
         noting.chmod(0o755)
         self.port = free_port()
-        variables = {
-            "control_plane_store_kubeconfig": connection["kubeconfig"],
-            "control_plane_webhook_port": self.port,
-            "control_plane_webhook_token": TOKEN,
-        }
-        (folder / "variables.yml").write_text(yaml.safe_dump(variables))
-        command = [program("ansible-rulebook"), "--rulebook", f"kubeadm.control_plane.{name}", "-i", str(inventory)]
+        webhook = {"control_plane_webhook_port": self.port, "control_plane_webhook_token": TOKEN}
+        (folder / "variables.yml").write_text(yaml.safe_dump({**given, **webhook}))
+        command = [program("ansible-rulebook"), "--rulebook", f"kubeadm.control_plane.{name}", "-i", str(hosts)]
         environment = {each: value for each, value in os.environ.items() if each != "PYTHONPATH"}
         environment["PATH"] = f"{programs}:{environment['PATH']}"
         with self.log.open("ab") as log:
@@ -129,11 +131,15 @@ class Alertmanager:
     Args:
         folder: for its own files.
         port: the webhook's.
+
+    Attributes:
+        address: where it takes alerts.
     """
 
     def __init__(self, folder: Path, port: int) -> None:
         folder.mkdir()
         self._port = free_port()
+        self.address = f"127.0.0.1:{self._port}"
         hook = {"url": f"http://127.0.0.1:{port}/alerts", "http_config": {"authorization": {"credentials": TOKEN}}}
         configuration = {
             "route": {
@@ -151,7 +157,7 @@ class Alertmanager:
                     program("prometheus-alertmanager"),
                     f"--config.file={folder / 'alertmanager.yml'}",
                     f"--storage.path={folder / 'data'}",
-                    f"--web.listen-address=127.0.0.1:{self._port}",
+                    f"--web.listen-address={self.address}",
                     "--cluster.listen-address=",
                 ],
                 stdin=subprocess.DEVNULL,
@@ -172,9 +178,18 @@ class Alertmanager:
     def fire(self, *labels: t.Mapping[str, str]) -> None:
         """Have alerts with these labels fire."""
         body = json.dumps([{"labels": dict(each)} for each in labels]).encode()
-        url, headers = f"http://127.0.0.1:{self._port}/api/v2/alerts", {"Content-Type": "application/json"}
+        url, headers = f"http://{self.address}/api/v2/alerts", {"Content-Type": "application/json"}
         with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as answer:
             assert answer.status == 200
+
+    def told(self) -> int:
+        """How often it has told the webhook, which took it."""
+        with urllib.request.urlopen(f"http://{self.address}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        counted = {
+            name: int(value) for name, _separator, value in (line.rpartition(" ") for line in lines) if "hook" in name
+        }
+        return counted[_SENT] - counted[_SENT.replace("_total", "_failed_total")]
 
     def end(self) -> None:
         """End it."""

@@ -22,6 +22,7 @@ _CLUSTERS = "control_planes"
 # Of an Alertmanager's notification; it bundles all alerts of a group.
 MOST_ALERTS = 1000
 _LONGEST_ALERT_NAME = 100
+_SHOWN = 5
 
 
 def event(namespace: t.Any, cluster: t.Any, of: str, name: str, *, unhealthy: bool, drift: bool) -> Object | None:
@@ -46,9 +47,40 @@ def event(namespace: t.Any, cluster: t.Any, of: str, name: str, *, unhealthy: bo
         "cluster": cluster,
         "unhealthy": unhealthy,
         "drift": drift,
-        # The run's --limit. A cluster is called NAMESPACE.NAME where the inventory has two of that name.
-        "meta": {"hosts": f"{cluster},{namespace}.{cluster},&{_CLUSTERS}"},
+        "meta": {"hosts": _limit(namespace, cluster)},
     }
+
+
+def _limit(namespace: str, cluster: str) -> str:
+    """Return the limit of a cluster's run.
+
+    A cluster is called NAMESPACE.NAME where the inventory has two of that name.
+    """
+    return f"{cluster},{namespace}.{cluster},&{_CLUSTERS}"
+
+
+def others_selected(limit: t.Any, selected: t.Mapping[str, tuple[str, str]]) -> str:
+    """Return what an event's limit selects besides its cluster, as text.
+
+    It is "" where that is nothing. Ansible takes the name for a group's too, and a cluster's host may be another namespace's.
+
+    Args:
+        limit: the run's limit; one that no event has is the user's own, and is not checked.
+        selected: the selected clusters' namespaces and names, by host.
+    """
+    cluster, _comma, rest = str(limit or "").partition(",")
+    namespace = rest.partition(".")[0]
+    if limit != _limit(namespace, cluster):
+        return ""
+    others = sorted(host for host, key in selected.items() if key != (namespace, cluster))
+    if not others:
+        return ""
+    shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
+    return (
+        f"The limit is that of an event of the cluster {namespace}/{cluster}, and selects {shown}, which is not that one. Nothing was done. Either a group "
+        f"of the inventory is called {cluster}, too: give it another name. Or the inventory does not have the cluster: then whoever sent the event is to "
+        "be corrected."
+    )
 
 
 def of_object(obj: t.Mapping[str, t.Any], kind: str) -> Object | None:
