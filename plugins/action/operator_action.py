@@ -54,10 +54,16 @@ class ActionModule(ControlPlaneAction):
             return {**answer, "left_endpoint": left, "msg": said}
         if root["spec"].get("abort"):
             return self._ended(cluster_objects.name, executions.give_up(root))
+        # A dry run runs nothing, and begins nothing that would be left under way.
+        dry = self.check_mode or root["spec"].get("executionMode") == actions.DRY_RUN
+        pauses = executions.pauses()
+        if pauses and not dry:
+            said = action_text.held_text(root, pauses)
+            self.progress(cluster_objects.name, said)
+            return {**self._answer(root, {"groups": []}, act=False), "msg": said}
         self._refuse_others(executions, root)
         plan = self._plan(arguments, cluster_objects, root)
         shown = action_text.plan_text(root, plan)
-        dry = self.check_mode or root["spec"].get("executionMode") == actions.DRY_RUN
         if dry or root["spec"].get("executionMode") == actions.CONTROLLED or not plan["groups"]:
             self.display.display("\n" + shown)
         else:

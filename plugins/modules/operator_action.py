@@ -19,6 +19,7 @@ description:
     hash in the store. Nothing is run on a node; M(kubeadm.control_plane.operator_next) and M(kubeadm.control_plane.operator_task) do that.
   - Refuses what can't be carried out, with the reason, and has then written nothing. A rollout under way, a second Action, a selected node that
     can't be reached, and an Action that asks for something else than the stored one of its name are refused.
+  - While the cluster is paused (docs/eda.md, "A pause") no Action begins, unless in check mode or as a dry run; that is no failure.
   - An Action that has begun is found again; one that has ended never runs again, which is no failure.
 options:
   manifest:

@@ -16,7 +16,7 @@ author:
 description:
   - Compares an Action with its frozen plan and with the cluster's Nodes, writes phases, counters and reasons, makes the next TaskGroup and Tasks, and says
     which Tasks are to be run now.
-  - Whatever is not as it was frozen pauses the Action, and is named.
+  - Whatever is not as it was frozen pauses the Action, and is named. While the cluster is paused (docs/eda.md, "A pause") no Task is to be run.
 options:
   name:
     description: The Action's name; without it the one that has begun and not ended.

@@ -21,6 +21,7 @@ from ..store.kubernetes.requests import ApiUnavailable
 from ..store.lock import marks
 from ..store.lock.any_store import Locks, Taken
 from ..store.lock.marks import ARRIVING, EXPORT, MOVED, MOVING, Mark
+from ..store.pause import paused_because
 from . import deletion_marks
 from . import graph as cluster_graph
 from .copied_objects import Copies
@@ -159,7 +160,7 @@ class Mover:
         self._copies.refuse_beyond_limits(graph)
         gone = [f"delete {each['kind']} {each['metadata']['name']}" for each in self._copies.remains(graph)]
         moved = [f"move {each['kind']} {each['metadata']['name']}" for each in graph.objects]
-        return [*moved, *gone, *_said_of_deletions(graph)]
+        return [*moved, *gone, *self._said(graph)]
 
     def release(self) -> None:
         """Release both locks, as far as this run holds them."""
@@ -262,7 +263,7 @@ class Mover:
             self._copies.verify(graph)
             if _versions(self._graph()) == _versions(graph):
                 self._told(f"all {len(graph.objects)} objects were read back and are the same")
-                for each in _said_of_deletions(graph):
+                for each in self._said(graph):
                     self.changes.append(each)
                     self._told(each)
                 return graph
@@ -288,6 +289,19 @@ class Mover:
             self._require_there()
         self._tidy()
         return changed
+
+    def _said(self, graph: Graph) -> list[str]:
+        """Return what doesn't go along unchanged, in words.
+
+        It is marks of deletion, and the pause of the namespace.
+        """
+        here, there = (paused_because(each.store, self._namespace) for each in (self._source, self._target))
+        said = _said_of_deletions(graph)
+        if there:
+            said.append(f"have the cluster paused by its namespace in {self._target.where}: {there}")
+        elif here:
+            said.append(f"leave the pause of the namespace behind, which is not there in {self._target.where}: {here}")
+        return said
 
     def _late(self, verified: t.Optional[Graph]) -> None:
         """Copy changes made in the source just before its mark.

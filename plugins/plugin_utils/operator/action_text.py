@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...module_utils.common.legible import block, lines, one_line
@@ -19,6 +19,13 @@ from .matching import Execution
 
 PLAYBOOK = "kubeadm.control_plane."
 _UPGRADES_COMPONENTS = ("kubeadmUpgradeApply", "kubeadmUpgradeNode")
+
+
+def held_text(root: Mapping[str, Any], pauses: Sequence[str]) -> str:
+    """Return that an Action doesn't begin, since its cluster is paused."""
+    return one_line(
+        f"{actions.label(root)} has not begun, since its cluster is paused: {'; '.join(pauses)}. Nothing was done. Run this again once that pause has ended."
+    )
 
 
 def plan_text(root: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
@@ -76,6 +83,11 @@ def _ending(execution: Execution, step: Step, cluster: str) -> list[str]:
         return [said + _half_upgraded(execution, cluster)]
     if step.kind == flow.PAUSED:
         half = f" {', '.join(step.tasks)} was started and will be resumed." if step.tasks else ""
+        if execution.pauses:
+            return [
+                f"{label} is held, since its cluster is paused ({'; '.join(execution.pauses)}): {_progress(execution)}{half}",
+                f"What to type, once that pause has ended: {PLAYBOOK}resume {option}; or {PLAYBOOK}abort {option} to give it up.",
+            ]
         return [
             f"{label} is paused: {_progress(execution)}{half}",
             f"What to type: {PLAYBOOK}resume {option} to continue, {PLAYBOOK}abort {option} to give it up.",

@@ -83,7 +83,7 @@ def current_group(execution: Execution) -> Mapping[str, Any] | None:
 
 def _within(execution: Execution, group: Mapping[str, Any]) -> Step:
     if execution.group_object(group) is None:
-        return Step(PAUSED) if execution.root["spec"].get("paused") else Step(CREATE_GROUP, group)
+        return Step(PAUSED) if execution.paused else Step(CREATE_GROUP, group)
     tasks = execution.tasks_of(group)
     out = [each for each in tasks if each["spec"]["nodeName"] in execution.left_out and not _done(each)]
     if out:
@@ -98,7 +98,7 @@ def _within(execution: Execution, group: Mapping[str, Any]) -> Step:
     running = [each for each in tasks if _started(each) and not _done(each) and not _failed(each)]
     if failed and not running:
         return Step(FAILED, group, _names(failed))
-    if execution.root["spec"].get("paused"):
+    if execution.paused:
         return Step(PAUSED, group, _names(running))
     if running:
         return Step(RUN, group, _names(running))
@@ -124,7 +124,7 @@ def startable(execution: Execution, group: Mapping[str, Any], busy: Sequence[str
     budget. Whatever would end the run lets the running Tasks finish first.
     """
     root = execution.root
-    if root["spec"].get("abort") or root["spec"].get("paused") or len(busy) >= int(group["maxUnavailable"]):
+    if root["spec"].get("abort") or execution.paused or len(busy) >= int(group["maxUnavailable"]):
         return None
     if inconsistencies(execution):
         return None

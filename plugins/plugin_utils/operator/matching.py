@@ -33,7 +33,7 @@ class Execution:
 
     ``root`` is the Action, or a detached TaskGroup or Task; ``groups`` and ``tasks`` go by name; ``others`` are the
     names of the cluster's other unfinished Actions; ``nodes`` are the cluster's present Nodes, None where no API
-    answers. A detached Task is also its only Task.
+    answers. ``pauses`` are why the cluster is paused, whatever its Actions say. A detached Task is also its only Task.
     """
 
     root: Object
@@ -41,10 +41,16 @@ class Execution:
     tasks: dict[str, Object] = field(default_factory=dict)
     others: tuple[str, ...] = ()
     nodes: tuple[NodeNow, ...] | None = None
+    pauses: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.root["kind"] == actions.TASK:
             self.tasks = {str(self.root["metadata"]["name"]): self.root}
+
+    @property
+    def paused(self) -> bool:
+        """Pause of the Action itself, or of its cluster."""
+        return bool(self.root["spec"].get("paused") or self.pauses)
 
     @property
     def plan(self) -> Object:

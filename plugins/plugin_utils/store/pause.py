@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pause of a namespace's clusters: a ConfigMap (docs/eda.md)."""
+"""Pauses of clusters: their own, and their namespace's, a ConfigMap (docs/eda.md)."""
 
 from __future__ import annotations
 
@@ -22,3 +22,23 @@ def paused_because(store: Store, namespace: str) -> str:
     # It pauses by being there, whatever a file of the store has in it.
     reason = clip(data.get("reason"), _LONGEST_REASON) if isinstance(data, dict) else ""
     return f"the ConfigMap {NAME} of the namespace {namespace} is there" + (f": {reason}" if reason else "")
+
+
+def reasons(store: Store, namespace: str, name: str) -> list[str]:
+    """Return why a cluster is paused, [] where it is not.
+
+    In the words of the decision core (``View.paused``), for what works on a cluster beside it.
+
+    Source: Cluster API's contract, "pausing": the Cluster's ``spec.paused``, or the annotation on either object.
+    """
+    cluster = store.get((kinds.GROUP_CLUSTER, kinds.CLUSTER), namespace, name) or {}
+    spec = cluster.get("spec") or {}
+    found = ["Cluster spec.paused is true"] if spec.get("paused") else []
+    reference = (spec.get("controlPlaneRef") or {}).get("name")
+    kind_ref = (kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE)
+    control_plane = store.get(kind_ref, namespace, str(reference)) if reference else None
+    for kind, obj in ((kinds.CLUSTER, cluster), (kinds.KUBEADM_CONTROL_PLANE, control_plane)):
+        if obj and kinds.is_flagged(obj, kinds.ANNOTATION_PAUSED):
+            found.append(f"{kind} has the annotation {kinds.ANNOTATION_PAUSED}")
+    of_all = paused_because(store, namespace)
+    return [*found, of_all] if of_all else found

@@ -15,6 +15,7 @@ from ....module_utils.common.values import now_rfc3339
 from ...calls.failure import ControlPlaneFailure
 from ...objects import actions, origin
 from ...records.cluster_objects import CLUSTER, CLUSTER_LABEL, Object
+from ...store import pause
 from ...store.base import AlreadyExists, Store
 from .. import flow, freeze, phases
 from ..flow import Step
@@ -33,6 +34,10 @@ class Executions:
         self.namespace = namespace
         self.cluster = cluster
         self._uid = origin.uid(store.get(CLUSTER, namespace, cluster) or {})
+
+    def pauses(self) -> list[str]:
+        """Return why the cluster is paused, [] where it is not."""
+        return pause.reasons(self.store, self.namespace, self.cluster)
 
     def roots(self) -> list[Object]:
         """Return the cluster's Actions and detached TaskGroups and Tasks, oldest first."""
@@ -148,6 +153,7 @@ class Executions:
             tasks=made(actions.TASK),
             others=self._others(root),
             nodes=nodes,
+            pauses=tuple(self.pauses()),
         )
 
     def _others(self, root: Object) -> tuple[str, ...]:

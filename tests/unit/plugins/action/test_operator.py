@@ -18,7 +18,11 @@ from operator_workspace import NAME, OperatorWorkspace
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+    ClusterObjects,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.stored_deletion import delete_records
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
@@ -88,6 +92,49 @@ def test_a_fault_is_kept_and_told_and_the_ways_out_lead_out(bench: Bench) -> Non
         shown["msg"].count("left out by a person") == 3
         and "first" in run_action("operator_info", **bench.common)["msg"]
     )
+
+
+def pausing(bench: Bench, how: str, paused: bool) -> None:
+    """Pause the bench's cluster in one of three ways, or end that."""
+    store = bench.where.store
+    if how == "ConfigMap":
+        metadata = {"name": "kubeadm-control-plane-pause", "namespace": "default"}
+        pause = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"reason": "storage is moved"}}
+        store.create(pause) if paused else store.delete(("", "ConfigMap"), "default", metadata["name"])
+    elif how == "spec.paused":
+        store.modify(CLUSTER, "default", NAME, lambda each: each["spec"].update(paused=paused))
+    else:
+        annotations = {"cluster.x-k8s.io/paused": ""} if paused else {}
+        name = f"{NAME}-control-plane"
+        store.modify(CONTROL_PLANE, "default", name, lambda each: each["metadata"].update(annotations=annotations))
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("ConfigMap", "the ConfigMap kubeadm-control-plane-pause of the namespace default is there: storage is moved"),
+        ("spec.paused", "Cluster spec.paused is true"),
+        ("annotation", "KubeadmControlPlane has the annotation cluster.x-k8s.io/paused"),
+    ],
+)
+def test_a_pause_of_the_cluster_holds_its_actions(bench: Bench, how: str, why: str) -> None:
+    """One that has begun stops before its next Task, and none begins; both runs end well."""
+    pausing(bench, how, True)
+    spec = {"custom": {"workflow": [group("a")]}}
+    begun = run_action("operator_action", spec=spec, **bench.common)
+    assert not begun["act"] and not begun["changed"] and f"is paused: {why}. Nothing was done" in begun["msg"]
+    assert bench.where.roots() == []
+
+    bench.begin(group("a"))
+    step = bench.run()
+    assert (step["step"], step["fails"]) == ("paused", False)
+    assert [each["status"]["phase"] for each in bench.where.roots()] == ["Paused"]
+    assert f"is paused ({why}): 0 of 3 Tasks are done" in step["msg"]
+    # The Action's own playbook doesn't overrule the cluster's pause.
+    bench.say("resume")
+    assert bench.run()["step"] == "paused"
+    pausing(bench, how, False)
+    assert bench.run()["step"] == "completed"
 
 
 def test_an_index_out_of_range_is_told_and_runs_nothing(bench: Bench) -> None:

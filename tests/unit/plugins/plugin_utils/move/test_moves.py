@@ -78,6 +78,22 @@ def test_a_kept_plan_moves_with_its_cluster(files: Options, other: Options) -> N
     assert kept_plans.of_cluster(opened(files), *AT) == []
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_a_pause_of_the_namespace_stays_and_is_told(files: Options, other: Options, check: bool) -> None:
+    """It is about all clusters there; where the target's namespace has one, that is told instead."""
+    metadata = {"name": "kubeadm-control-plane-pause", "namespace": AT[0]}
+    pause = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"reason": "storage is moved"}}
+    opened(files).create(pause)
+    changes = move(files, other, check=check)["changes"]
+    [told] = [each for each in changes if "pause of the namespace" in each]
+    assert told.startswith("leave the pause of the namespace behind") and told.endswith(": storage is moved")
+    assert opened(other).get(("", "ConfigMap"), AT[0], metadata["name"]) is None
+    assert opened(files).get(("", "ConfigMap"), AT[0], metadata["name"]) is not None
+    if not check:
+        [told] = [each for each in move(other, files)["changes"] if "paused by its namespace" in each]
+        assert told.startswith("have the cluster paused by its namespace in")
+
+
 def test_workers_move_with_their_cluster(files: Options, other: Options) -> None:
     """A MachineDeployment, its set, and the templates that it names; one that another cluster's names, too, stays as well, whoever's label it has."""
     store, labels = opened(files), {"cluster.x-k8s.io/cluster-name": AT[1]}

@@ -138,6 +138,20 @@ def test_pause_holds_before_the_next_task_and_resume_goes_on(walk: Make) -> None
     assert one.until_it_ends().kind == flow.COMPLETED and len(one.ran) == 3
 
 
+def test_a_pause_of_the_cluster_holds_before_the_next_task(walk: Make) -> None:
+    """Also in a group whose Tasks run beside each other."""
+    one = walk(action(group("a", maxUnavailable=2)))
+    execution, step = one.look()
+    metadata = {"name": "kubeadm-control-plane-pause", "namespace": "default"}
+    one.where.store.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    one.task(execution, step.tasks[0])
+    execution, step = one.look()
+    assert step.kind == flow.PAUSED and len(one.ran) == 1
+    assert flow.startable(execution, execution.plan["groups"][0], []) is None
+    one.where.store.delete(("", "ConfigMap"), "default", metadata["name"])
+    assert one.until_it_ends().kind == flow.COMPLETED and len(one.ran) == 3
+
+
 def test_an_action_whose_last_task_has_ended_is_complete_although_it_is_paused(walk: Make) -> None:
     one = walk(action(group("a", nodeFilter="Head")))
     execution, step = one.look()
