@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ..module_utils.common import settings
@@ -16,6 +17,7 @@ from ..plugin_utils.calls.machine_connection import MachineCaller
 from ..plugin_utils.pki.secrets import read_certificates
 from ..plugin_utils.records.cluster_objects import ClusterObjects
 from ..plugin_utils.records.journal_entries import note_snapshot
+from ..plugin_utils.store import lasting
 
 MODULE = "etcd_snapshot"
 
@@ -38,10 +40,16 @@ class ActionModule(ControlPlaneAction):
         if arguments["keep"] < 1:
             raise ControlPlaneFailure("keep is 0 or less: the backup just taken would be removed. Give 1 or more.")
         copies.refuse_external(objects, "backed up")
+        directory = arguments["directory"]
+        why = lasting.what_is_lost(os.path.abspath(directory)) if directory else ""
+        if why:
+            raise ControlPlaneFailure(
+                f"a copy in {directory} would be lost: {why}. No backup was taken. Give as control_plane_backup_directory a folder that is mounted into each "
+                'job (in AWX: the setting "Paths to expose to isolated jobs"), or leave the variable out: then the snapshot stays on its machine.'
+            )
         caller = self.machine_caller(arguments, objects)
         prefix = f"{objects.name}-{arguments['name']}"
         name, taken = self._take(caller, objects, {"name": prefix, "keep": arguments["keep"]})
-        directory = arguments["directory"]
         folder = copies.folder_of(directory, objects.namespace, objects.name) if directory else ""
         if self.check_mode:
             said = f"machine {name} would keep {taken.get('path')}" + (f", and {folder} a copy" if folder else "")

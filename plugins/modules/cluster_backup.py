@@ -25,7 +25,9 @@ options:
     type: str
     default: backup
   directory:
-    description: The folder on the controller for copies; they go to C(NAMESPACE/CLUSTER) in it. Without it, the snapshot stays on the machine alone.
+    description:
+      - The folder on the controller for copies; they go to C(NAMESPACE/CLUSTER) in it. Without it, the snapshot stays on the machine alone.
+      - One that goes with the container of a job, as in AWX, is refused.
     type: path
     default: ""
   keep:

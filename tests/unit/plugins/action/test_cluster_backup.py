@@ -1,0 +1,26 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A folder for copies of backups that would be lost with a job of AWX; no machine is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from actions import run_action
+from stored_cluster import stored_cluster
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_folder_that_is_lost_with_the_job_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: bool
+) -> None:
+    """Before a snapshot is taken."""
+    job, store = tmp_path / "awx_2_y", tmp_path / "store"
+    stored_cluster(store, "v1.20.2", {}, {}, {"m1": "localhost"})
+    monkeypatch.setenv("AWX_PRIVATE_DATA_DIR", str(job))
+    directory = job / "project" / "backups"
+    result = run_action("cluster_backup", check, cluster="prod", store={"path": str(store)}, directory=str(directory))
+    assert result["failed"] and "No backup was taken" in result["msg"] and "Paths to expose" in result["msg"]
+    assert not directory.exists()
