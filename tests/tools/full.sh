@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# What only the full suite needs: ansible-rulebook in a venv of its own with Debian's Java, Debian's Alertmanager in the cache folder
+# What only the full suite needs: an ansible-core that is refused, in a venv of its own; ansible-rulebook in another one with Debian's Java, Debian's Alertmanager in the cache folder
 # (unpacked, as its package would start a service), and Debian's podman with an init for containers. Where something can't be had its
 # tests are skipped, and say so.
 
@@ -21,6 +21,10 @@ if [ "${#missing[@]}" -gt 0 ] && command -v apt-get >/dev/null 2>&1 && [ "$(id -
   install() { apt-get install --yes --no-install-recommends "${missing[@]}"; }
   update_and_install() { apt-get update && install; }
   long full.log "installing the Debian packages ${missing[*]}" "30 s" update_and_install || say "they could not be had: ${missing[*]}"
+fi
+# No newer Python is that one's.
+if python="$(real_python 12 11)"; then
+  (make_venv "$VENV_TOO_OLD" "$python" "10 s" no too_old.txt) || say "an ansible-core that is too old could not be had: its test is skipped"
 fi
 alertmanager() {
   local folder="$CACHE/alertmanager" templates=/usr/share/prometheus/alertmanager

@@ -101,42 +101,54 @@ def test_a_cancelled_job_is_launched_again(workspace: ManagementWorkspace, tmp_p
     assert secrets_in(workspace, jobs) == []
 
 
+# Of each site that a run without a removal passes (processes/failpoints.py).
+POINTS = (
+    "before lock take",
+    "after lock take",
+    "after journal intent createInfrastructure",
+    "createCertificates > .*after store write Secret",
+    "after journal intent initialize",
+    "initialize > .*before node node_bootstrap",
+    "initialize > .*after node node_bootstrap",
+    "initialize > .*after journal outcome",
+    "before lock release",
+)
+
+
 @pytest.mark.full
 def test_a_job_is_cancelled_again_and_again(workspace: ManagementWorkspace, tmp_path: Path) -> None:
     """Before and after the lock, an entry of the journal, an object, a call of a machine, and at the end."""
-    points = [
-        "before lock take",
-        "after lock take",
-        "after journal intent createInfrastructure",
-        "createCertificates > .*after store write Secret",
-        "after journal intent initialize",
-        "initialize > .*before node node_bootstrap",
-        "initialize > .*after node node_bootstrap",
-        "initialize > .*after journal outcome",
-        "before lock release",
-    ]
-    jobs = life(workspace, tmp_path, points)
+    jobs = life(workspace, tmp_path, POINTS)
     whole(workspace, jobs[0])
     # The lock of a job that was cancelled is free at once where its process can be seen to be gone.
     assert not any(WATCHES in each.output for each in jobs)
     assert secrets_in(workspace, jobs) == []
 
 
-@pytest.mark.full
-@pytest.mark.skipif(bool(missing()), reason=missing())
-def test_a_cancelled_job_in_a_container(workspace: ManagementWorkspace, tmp_path: Path) -> None:
-    """As AWX has it: the job is gone with all that it started, and the next one is in another container."""
+def mounts(folder: Path, kubeconfig: str) -> list[Path]:
+    """What jobs in containers need of this machine: the test's files, the collection, the kubeconfig, the programs."""
     image()
     programs = {Path(sys.prefix), Path(sys.prefix).resolve(), Path(sys.base_prefix)}
-    mounts = [tmp_path, ROOT.parents[2], Path(workspace.connection["kubeconfig"]).parent, *sorted(programs)]
-    jobs = life(workspace, tmp_path, ["initialize > .*after node node_bootstrap"], mounts)
+    return [folder, ROOT.parents[2], Path(kubeconfig).parent, *sorted(programs)]
+
+
+@pytest.mark.full
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_jobs_in_containers_are_cancelled_again_and_again(workspace: ManagementWorkspace, tmp_path: Path) -> None:
+    """As AWX has it: the job is gone with all that it started, and the next one is in another container."""
+    jobs = life(workspace, tmp_path, POINTS, mounts(tmp_path, str(workspace.connection["kubeconfig"])))
     whole(workspace, jobs[0])
     assert secrets_in(workspace, jobs) == []
 
 
 @pytest.mark.full
-def test_slices_of_a_fleet(empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 20 clusters in four jobs at once each is planned once, and each job hands on the sums of its own."""
+@pytest.mark.parametrize(
+    "contained", [False, pytest.param(True, marks=pytest.mark.skipif(bool(missing()), reason=missing()))]
+)
+def test_slices_of_a_fleet(
+    empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contained: bool
+) -> None:
+    """Of 20 clusters in four jobs at once, in a container each, every one is planned once; each job hands on the sums of its own."""
     count, slices = 20, 4
     recording = Recording.make(tmp_path / "recorded", os.environ, replicas=1)
     recording.fill_api(empty_server, count)
@@ -152,7 +164,8 @@ def test_slices_of_a_fleet(empty_server: ApiServer, tmp_path: Path, monkeypatch:
     for name, value in fleet.environment.items():
         monkeypatch.setenv(name, value)
     environment = {"K8S_AUTH_KUBECONFIG": empty_server.kubeconfig}
-    jobs = RunnerJobs(tmp_path / "awx", None, variables_of(fleet.folder), environment)
+    mounted = mounts(tmp_path, empty_server.kubeconfig) if contained else []
+    jobs = RunnerJobs(tmp_path / "awx", None, variables_of(fleet.folder), environment, mounted)
     hosts = jobs.inventory()
     started = [jobs.start("plan", sliced(hosts, number, slices)) for number in range(slices)]
     for job in started:
