@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import typing as t
@@ -18,6 +20,8 @@ import pytest
 import yaml
 from etcd_cluster import free_port, until
 from prometheus import DEFAULT_CACHE
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity
 
 TOKEN = "a-token-of-the-tests"
 # The rule engine is a Java program, and needs half a minute of a processor before the first rule.
@@ -116,13 +120,17 @@ class Rulebook:
         )
 
     def end(self) -> None:
-        """End it."""
+        """End it, and what it started and is not at its end."""
+        below = identity.descendants(self._process.pid)[1:]
         self._process.terminate()
         try:
             self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        for pid in below:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 class Alertmanager:
@@ -186,10 +194,8 @@ class Alertmanager:
         """How often it has told the webhook, which took it."""
         with urllib.request.urlopen(f"http://{self.address}/metrics") as answer:
             lines = answer.read().decode().splitlines()
-        counted = {
-            name: int(value) for name, _separator, value in (line.rpartition(" ") for line in lines) if "hook" in name
-        }
-        return counted[_SENT] - counted[_SENT.replace("_total", "_failed_total")]
+        counted = dict(line.rsplit(" ", 1) for line in lines if line.startswith("alertmanager_notifications_"))
+        return int(counted[_SENT]) - int(counted[_SENT.replace("_total", "_failed_total")])
 
     def end(self) -> None:
         """End it."""
