@@ -119,6 +119,7 @@ def test_a_run_that_is_killed_finds_its_program_again(lab: Lab, tmp_path: Path) 
     assert second["outputs"][0]["argv"] == ["sleep", "3"] and locks_held(lab.workspace.store) == []
 
 
+@pytest.mark.full
 def test_a_failed_program_is_told_retried_and_left_out(lab: Lab) -> None:
     spec = own(shell("echo it is full >&2; test -e /root/room", exitCodes=[0]), {"command": {"argv": ["true"]}})
     run = lab.actions.run("third", spec).failed()

@@ -63,6 +63,7 @@ def test_what_if_the_version_were_another(workspace: Workspace, three: Machines)
     assert (three.etcd_members(), three.configuration(), three.boot_ids()) == before
 
 
+@pytest.mark.full
 def test_a_plan_that_does_not_hold_any_more_is_refused_with_the_difference(
     workspace: Workspace, three: Machines
 ) -> None:
