@@ -1,24 +1,24 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every stable name that a decision can carry is explained in docs/reference/decision.md, and nothing else is."""
+"""Every stable name that a decision can carry is explained in docs/reference/decision.md, and nothing else is.
+
+What random decisions carry is looked up there, too: test_invariants.py.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 from pathlib import Path
-from typing import Any
 
 from builders import healthy
-from hypothesis import given, settings
-from random_snapshots import snapshots
+from decision_page import PAGE, checks, table
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision import decide, terms
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 
 SOURCES = Path(decide.__file__).parent
-PAGE = Path(__file__).parents[5].joinpath("docs", "reference", "decision.md").read_text(encoding="utf-8")
 TEXT = "\n".join(file.read_text(encoding="utf-8") for file in sorted(SOURCES.rglob("*.py")))
 NAME = re.compile(r"[A-Z][A-Za-z]+")
 # Where names are that a decision's reasons and checks are made of; conditions have names of their own.
@@ -83,23 +83,11 @@ OTHERS = {
 }
 
 
-def table(title: str) -> set[str]:
-    """The names in the first column of the table under that title."""
-    section = PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
-    first = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
-    return {name for cell in first for name in re.findall(r"`([A-Za-z]+)`", cell)}
-
-
 def literals(source: str) -> set[str]:
     """Every text in a source file that could be a stable name."""
     nodes = ast.walk(ast.parse(source))
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     return {text for text in texts if NAME.fullmatch(text)}
-
-
-def checks() -> set[str]:
-    section = PAGE.partition("## Preflight checks\n")[2].partition("\n## ")[0]
-    return set(re.findall(r"`([A-Z][A-Za-z]+)`", section))
 
 
 def test_actions_and_consents_are_explained() -> None:
@@ -125,19 +113,6 @@ def test_every_name_in_the_rules_is_explained() -> None:
 
 def test_no_name_is_explained_that_is_gone() -> None:
     assert sorted(name for name in table("Reasons") | checks() if f'"{name}"' not in TEXT) == []
-
-
-def test_what_decisions_carry_is_explained() -> None:
-    reasons, seen = table("Reasons"), checks()
-
-    @settings(max_examples=400, database=None, derandomize=True)
-    @given(snapshots())
-    def look(snapshot: dict[str, Any]) -> None:
-        decision = decide.decide(snapshot)
-        assert {each["reason"] for each in (*decision["reasons"], *decision["blockedOn"])} <= reasons
-        assert {each["check"] for each in decision["preflight"]} <= seen
-
-    look()
 
 
 def test_fields_are_explained() -> None:

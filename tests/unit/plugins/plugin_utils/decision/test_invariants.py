@@ -12,6 +12,7 @@ import copy
 from typing import Any
 
 from builders import NOW
+from decision_page import checks, table
 from hypothesis import given, settings
 from random_snapshots import snapshots
 from raw_world import World, quorum
@@ -25,15 +26,40 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.sna
 ENDINGS = ("none", "wait", "postponed", "blocked")
 
 
-@settings(max_examples=400)
-@given(snapshots())
-def test_invariants(snapshot: dict[str, Any]) -> None:
+# What the generator has to reach: every kind of decision.
+REACHED = {
+    *("initialize", "deleteMachines", "wait", "blocked", "postponed", "none", "createCertificates", "adopt"),
+    *("join ScalingUp", "join RollingOut", "removeMember StrayMember"),
+    *("remove BootstrapFailed", "remove NeverBootstrapped", "remove MachineDeleting"),
+    *("remove MachineUnhealthy", "remove RollingOut", "remove ScalingDown"),
+}
+
+
+def test_invariants() -> None:
+    """They hold in every decision, each name in it is explained on its page, and every kind of decision is reached."""
+    seen: set[str] = set()
+    reasons, preflight = table("Reasons"), checks()
+
+    @settings(max_examples=1500, database=None, derandomize=True)
+    @given(snapshots())
+    def hold(snapshot: dict[str, Any]) -> None:
+        decision = check_decision(snapshot)
+        assert {each["reason"] for each in (*decision["reasons"], *decision["blockedOn"])} <= reasons
+        assert {each["check"] for each in decision["preflight"]} <= preflight
+        seen.update((decision["action"], f"{decision['action']} {decision['reasons'][0]['reason']}"))
+
+    hold()
+    assert seen >= REACHED
+
+
+def check_decision(snapshot: dict[str, Any]) -> dict[str, Any]:
+    """Return the decision on a snapshot, after every invariant was checked of it."""
     assert check_snapshot(snapshot) == []
     before = copy.deepcopy(snapshot)
     decision = decide(snapshot)
     assert snapshot == before
     world = World(snapshot)
-    checks = {
+    rules = {
         "initialize": check_initialize,
         "join": check_join,
         "remove": check_remove,
@@ -41,11 +67,12 @@ def test_invariants(snapshot: dict[str, Any]) -> None:
         "adopt": check_adopt,
         "createCertificates": check_certificates,
     }
-    checks.get(decision["action"], check_rest)(world, decision)
+    rules.get(decision["action"], check_rest)(world, decision)
     check_leadership(world, decision)
     check_figures(world, decision)
     if snapshot["cluster"]["spec"].get("paused"):
         assert (decision["action"], decision["reasons"][0]["reason"]) == ("none", "Paused")
+    return decision
 
 
 def check_initialize(world: World, decision: dict[str, Any]) -> None:
@@ -302,34 +329,3 @@ def test_every_plan_ends(snapshot: dict[str, Any]) -> None:
             before, after = step["quorum"]["before"], step["quorum"]["after"]
             assert after["healthy"] >= after["quorum"] or after == before
             assert abs(after["voters"] - before["voters"]) <= 1
-
-
-def test_the_generator_reaches_every_kind_of_decision() -> None:
-    seen: set[str] = set()
-
-    @settings(max_examples=1500, database=None, derandomize=True)
-    @given(snapshots())
-    def collect(snapshot: dict[str, Any]) -> None:
-        decision = decide(snapshot)
-        seen.add(decision["action"])
-        seen.add(f"{decision['action']} {decision['reasons'][0]['reason']}")
-
-    collect()
-    assert seen >= {
-        "initialize",
-        "deleteMachines",
-        "wait",
-        "blocked",
-        "postponed",
-        "none",
-        "createCertificates",
-        "adopt",
-    }
-    assert seen >= {"join ScalingUp", "join RollingOut", "removeMember StrayMember"}
-    assert seen >= {
-        f"remove {why}"
-        for why in (
-            *("BootstrapFailed", "NeverBootstrapped", "MachineDeleting"),
-            *("MachineUnhealthy", "RollingOut", "ScalingDown"),
-        )
-    }
