@@ -63,7 +63,7 @@ PYTHON
 sanity() {
   local python="$1" log
   shift
-  log="$LOGS/ansible-test-$core-$python.log"
+  log="$LOGS/ansible-test-$core-$python$(printf '%s' "$*" | tr -c '[:lower:]' '-').log"
   HOME="$home" ansible-test sanity --color no --python "$python" "$@" >"$log" 2>&1 || {
     grep -E '^(ERROR|FATAL)' "$log" || cat "$log"
     say "everything that ansible-test said: $log"
@@ -91,8 +91,21 @@ copy_tree() { # copy_tree FOLDER
     --exclude=/tests/ --exclude=/examples/manifests/ --exclude=/examples/existing_hosts/clusters/ --exclude=/extensions/molecule/clusters/ "$INSTALLED/" "$1/"
 }
 
+# Its tests begin as the tests' own runs do (tests/start): import imports each file anew with all that it imports, and Ansible's loader
+# would compile all of that each time; what was compiled is kept in the copy, so for one run. ansible-test lets no variable through, so
+# it has to lie in the venvs, which are made first where they aren't there yet.
+begin_as_tests() { # begin_as_tests PYTHON
+  local venvs="$home/.ansible/test/venv" marks each
+  marks=("$venvs"/sanity.import.plugin/"$1"/*/marker.txt)
+  [ -e "${marks[0]}" ] || sanity "$1" --prime-venvs || return
+  for each in "$venvs"/sanity*/"$1"/*/lib/python"$1"/site-packages; do
+    # Put in its place at once: another ansible-core's may be in use.
+    cp "$REPO/tests/start/sitecustomize.py" "$each/sitecustomize.$BASHPID" && mv "$each/sitecustomize.$BASHPID" "$each/sitecustomize.py" || return
+  done
+}
+
 run_sanity() { # run_sanity VENV PIP_VERSION OTHER_PYTHON...
-  local venv="$1" core tree
+  local venv="$1" core tree each beside=""
   core="$(core_version "$venv")"
   # ansible-test writes into the tree that it checks.
   tree="$CACHE/sanity/$core/ansible_collections/$NAMESPACE/$NAME"
@@ -109,7 +122,22 @@ run_sanity() { # run_sanity VENV PIP_VERSION OTHER_PYTHON...
     export PATH
     here_python="$(python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
     cd "$tree"
-    check "sanity, ansible-core $core${without:+, without pylint and import}" sanity "$here_python" "${without[@]}"
+    begin_as_tests "$here_python"
+    # One process that takes half of all: beside the rest, in a copy of its own.
+    if [[ " ${without[*]} " != *" pylint "* ]]; then
+      (
+        alone="$CACHE/sanity/$core-pylint/ansible_collections/$NAMESPACE/$NAME"
+        copy_tree "$alone"
+        cd "$alone"
+        check "sanity pylint, ansible-core $core" sanity "$here_python" --test pylint
+        finish_checks "pylint with ansible-core $core"
+      ) &
+      beside=$!
+    fi
+    rest=(--skip-test pylint)
+    for each in "${without[@]}"; do rest+=(--skip-test "$each"); done
+    check "sanity, ansible-core $core, without ${without[*]:-pylint}" sanity "$here_python" "${rest[@]}"
+    [ -z "$beside" ] || wait "$beside"
     for version in "$@"; do
       [ "$version" != "$here_python" ] || continue
       check "sanity compile, import $version, ansible-core $core" sanity "$version" --test compile --test import
@@ -123,7 +151,8 @@ mkdir -p "$home"
 link_real_interpreters
 
 say "(the first time, ansible-test makes venvs of its own: a few minutes)"
-# ansible-test mostly does one thing at a time, so both cores' run side by side; each in a process group, to end with this script.
+# ansible-test mostly does one thing at a time, so both cores' run side by side, and pylint beside them; each in a process group, to end
+# with this script.
 set -m
 running=()
 without=()
@@ -136,7 +165,7 @@ if [ -e "$VENV_LATEST/.complete" ]; then
   run_sanity "$VENV_LATEST" 25.2 "${versions[@]}" &
   running+=("$!")
   versions=()
-  [ -z "$once" ] || without=(--skip-test pylint --skip-test import)
+  [ -z "$once" ] || without=(pylint import)
 fi
 run_sanity "$VENV_OLDEST" 24.2 "${versions[@]}" &
 running+=("$!")
