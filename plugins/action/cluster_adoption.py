@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Adoption of a control plane that was made by hand with kubeadm.
+"""Adoption of a cluster that was made by hand with kubeadm.
 
 Its hosts are read; manifest and objects are written.
 """
@@ -19,15 +19,14 @@ from ..module_utils.common import sealed
 from ..module_utils.common.values import now_rfc3339
 from ..module_utils.workload_api import static_pod_flags
 from ..plugin_utils.adoption import manifest as adoption_manifest
-from ..plugin_utils.adoption.evidence import (
-    Host,
-    Problem,
-    configuration,
-    problems,
-    read_host,
-    unfit,
-    workers_left_alone,
-)
+from ..plugin_utils.adoption.evidence import Host, configuration, problems, read_host, workers_left_alone
+from ..plugin_utils.adoption.hosts import AnyHost, Problem, unfit
+from ..plugin_utils.adoption.machine_writer import node_name
+from ..plugin_utils.adoption.workers import worker_survey
+from ..plugin_utils.adoption.workers.worker_evidence import WorkerHost, worker_problems
+from ..plugin_utils.adoption.workers.worker_manifest import deployment_of
+from ..plugin_utils.adoption.workers.worker_survey import Survey
+from ..plugin_utils.adoption.workers.worker_writer import to_adopt
 from ..plugin_utils.adoption.writer import Writer, host_of_machine, is_adopted, other_cluster
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
@@ -35,7 +34,7 @@ from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCall
 from ..plugin_utils.objects import kinds
 from ..plugin_utils.objects.manifest.reader import ClusterManifest
 from ..plugin_utils.providers import inventory_pool
-from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
+from ..plugin_utils.records.cluster_objects import ClusterObjects
 from ..plugin_utils.records.manifest_arguments import READING_SPEC, read_manifest
 from ..plugin_utils.store import lasting, opening
 from ..plugin_utils.store.base import Store, plain
@@ -58,6 +57,7 @@ class ActionModule(ControlPlaneAction):
         "manifest": {"type": "path", "required": True},
         "template": {"type": "dict", "default": {}},
         "replicas": {"type": "int"},
+        "workers": {"type": "dict", "default": {}},
         **READING_SPEC,
     }
 
@@ -75,24 +75,40 @@ class ActionModule(ControlPlaneAction):
         store = self.open_store(arguments)
         objects = ClusterObjects.read(store, arguments["namespace"], self._cluster)
         self._caller = self._inventory_caller()
-        hosts, notes = self._ask(objects)
+        groups = plain(dict(self._task_vars.get("groups") or {}))
+        templates = worker_survey.templates_of(arguments["workers"], groups)
+        hosts, wrong, left_out = self._ask(objects)
+        if not hosts:
+            self._refuse(wrong)
+            raise ControlPlaneFailure(
+                f"the group {self._arguments['group']} has no hosts; nothing was done. Add the control plane's machines to it."
+            )
+        # No key of a worker is read.
+        workers = worker_survey.survey(
+            templates, groups, hosts[0], objects, lambda name: self._ask_host(objects, name, sealed.new_key())
+        )
+        self._refuse([*wrong, *workers.wrong])
         hub, wrong = configuration(hosts[0])
         self._refuse(wrong)
-        self._refuse(problems(hosts, hub, now_rfc3339()))
+        of_workers = worker_problems(workers.all_hosts, hosts, hub, workers.managed)
+        self._refuse([*problems(hosts, hub, now_rfc3339()), *of_workers])
         self._refuse_another(store, hosts)
         adopted = is_adopted(objects, hosts)
-        manifest, text, more = self._manifest(hub, hosts, adopted)
-        managed = (
-            [str(((each.get("status") or {}).get("nodeRef") or {}).get("name")) for each in objects.workers]
-            if objects
-            else []
-        )
-        notes += more + self._drift(hosts, manifest) + workers_left_alone(hosts, managed)
+        lacking = to_adopt(objects, workers.hosts)
+        manifest, text, more = self._manifest(hub, hosts, adopted, objects, workers)
+        known = {each.name for each in workers.all_hosts}
+        notes = [words for host, words in left_out if host not in known] + workers.notes
+        notes += more + self._drift(hosts, manifest)
+        notes += workers_left_alone(hosts, worker_survey.adopted_nodes(workers))
         writer = Writer(store, manifest, hosts, now_rfc3339(), self._call_claim)
         self.check_lock(arguments)
-        if not adopted:
-            self._refuse(unfit(hosts, writer.claim_id))
-            writer.write(self._failure_domains(hosts))
+        if lacking or not adopted:
+            new: list[AnyHost] = [
+                *([] if adopted else hosts),
+                *(each for name in sorted(lacking) for each in lacking[name]),
+            ]
+            self._refuse(unfit(new, writer.claim_id))
+            writer.write({} if adopted else self._failure_domains(hosts), lacking, adopted)
         changes = [*writer.changes, *self._write_manifest(text)]
         for each in notes:
             self.display.warning(f"{self._cluster}: {each}")
@@ -103,7 +119,7 @@ class ActionModule(ControlPlaneAction):
             "changes": changes,
             "notes": notes,
             "manifest": arguments["manifest"],
-            "machines": {host.name: t.cast(Object, host.node)["name"] for host in hosts},
+            "machines": {**_machines(hosts), **_machines(workers.all_hosts)},
         }
 
     # ---- reading
@@ -114,25 +130,28 @@ class ActionModule(ControlPlaneAction):
         os.makedirs(folder, mode=0o700, exist_ok=True)
         return MachineCaller(self, self._task_vars, folder, fence=self.fence(self._arguments))
 
-    def _ask(self, objects: t.Optional[ClusterObjects]) -> tuple[list[Host], list[str]]:
-        names = self._names()
-        recorded = host_of_machine(objects)
+    def _ask(self, objects: t.Optional[ClusterObjects]) -> tuple[list[Host], list[Problem], list[tuple[str, str]]]:
+        """Return the control plane's hosts, problems with others, and notes by host."""
         found: list[Host] = []
         wrong: list[Problem] = []
-        for name in names:
+        for name in self._names():
             key = sealed.new_key()
-            machine = Machine(name, recorded.get(name), {"inventoryHost": name})
-            call = {"transport_key": key, "controller_time": time.time()}
-            answer = self._call(machine, "node_adoption_info", call)
-            if answer.failed:
-                wrong.append(_failed(name, answer))
+            answer = self._ask_host(objects, name, key)
+            if isinstance(answer, Problem):
+                wrong.append(answer)
                 continue
-            host, problem = read_host(name, plain(answer.result), key)
+            host, problem = read_host(name, answer.result, key)
             if host is not None:
                 found.append(host)
             elif problem is not None:
                 wrong.append(problem)
         return self._without_spares(found, wrong)
+
+    def _ask_host(self, objects: t.Optional[ClusterObjects], name: str, key: str) -> t.Union[Answer, Problem]:
+        machine = Machine(name, host_of_machine(objects).get(name), {"inventoryHost": name})
+        call = {"transport_key": key, "controller_time": time.time()}
+        answer = self._call(machine, "node_adoption_info", call)
+        return _failed(name, answer) if answer.failed else Answer(answer.reached, plain(answer.result))
 
     def _names(self) -> list[str]:
         groups, hosts = self._task_vars.get("groups") or {}, self._arguments["hosts"]
@@ -150,29 +169,24 @@ class ActionModule(ControlPlaneAction):
             )
         return sorted(plain(list(hosts or groups[group])))
 
-    def _without_spares(self, found: list[Host], wrong: list[Problem]) -> tuple[list[Host], list[str]]:
-        """Return the hosts without the group's unused ones, and notes on these.
+    def _without_spares(
+        self, found: list[Host], wrong: list[Problem]
+    ) -> tuple[list[Host], list[Problem], list[tuple[str, str]]]:
+        """Return the used hosts, other problems, and notes on unused hosts.
 
         A host that is silent matters only while a control plane Node has no host.
         """
-        if not self._arguments["hosts"] and found:
-            known = {host.node["name"] for host in found if host.node is not None}
-            all_known = {str(each["name"]) for host in found for each in host.workload["nodes"]} <= known
-            spare = [
-                each
-                for each in wrong
-                if each.reason == "NotAControlPlane" or (each.reason == "HostUnreachable" and all_known)
-            ]
-            notes = [f"left out: {each.host}: {each.message}" for each in spare]
-            wrong = [each for each in wrong if each not in spare]
-        else:
-            notes = []
-        self._refuse(wrong)
-        if not found:
-            raise ControlPlaneFailure(
-                f"the group {self._arguments['group']} has no hosts; nothing was done. Add the control plane's machines to it."
-            )
-        return found, notes
+        if self._arguments["hosts"] or not found:
+            return found, wrong, []
+        known = {host.node["name"] for host in found if host.node is not None}
+        all_known = {str(each["name"]) for host in found for each in host.workload["nodes"]} <= known
+        spare = [
+            each
+            for each in wrong
+            if each.reason == "NotAControlPlane" or (each.reason == "HostUnreachable" and all_known)
+        ]
+        notes = [(each.host, f"left out: {each.host}: {each.message}") for each in spare]
+        return found, [each for each in wrong if each not in spare], notes
 
     def _call(self, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:
         return inventory_pool.call_host(self._caller, machine, module, call)
@@ -206,7 +220,12 @@ class ActionModule(ControlPlaneAction):
     # ---- the manifest
 
     def _manifest(
-        self, hub: t.Mapping[str, t.Any], hosts: t.Sequence[Host], adopted: bool
+        self,
+        hub: t.Mapping[str, t.Any],
+        hosts: t.Sequence[Host],
+        adopted: bool,
+        objects: t.Optional[ClusterObjects],
+        workers: Survey,
     ) -> tuple[ClusterManifest, str, list[str]]:
         """Return the manifest, its text still to be written, and notes.
 
@@ -216,20 +235,38 @@ class ActionModule(ControlPlaneAction):
         given = self._given(path)
         if given:
             manifest = read_manifest(self._arguments, given)
-            if not adopted:
+            lacking = to_adopt(objects, workers.hosts)
+            contradicted = [] if adopted else adoption_manifest.contradictions(manifest, hub, len(hosts))
+            if lacking or not adopted:
                 self._refuse_kinds(manifest)
-                self._refuse(adoption_manifest.contradictions(manifest, hub, len(hosts)))
-            return manifest, "", []
+            self._show_missing(manifest, workers, lacking)
+            manifest, wrong, notes = worker_survey.checked(manifest, workers, objects, self._domain)
+            self._refuse([*contradicted, *wrong])
+            return manifest, "", notes
         replicas = self._arguments["replicas"] or len(hosts)
         self._refuse(adoption_manifest.even_replicas(hub, len(hosts), replicas))
         template = {"group": self._arguments["group"], **self._arguments["template"]}
         documents, notes = adoption_manifest.documents_of(hub, hosts, self._cluster, namespace, replicas, template)
+        documents += worker_survey.documents(workers, self._cluster, namespace, workers.hosts)
         header = HEADER.format(cluster=self._cluster, hosts=", ".join(host.name for host in hosts), now=now_rfc3339())
         text = header + "".join(f"---\n{to_yaml(each)}" for each in documents)
         with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP) as folder:
             draft = os.path.join(folder, f"{self._cluster}.yaml")
             disk.write_file(draft, text.encode(), disk.SECRET_FILE_MODE)
-            return read_manifest(self._arguments, [draft]), text, notes
+            manifest = read_manifest(self._arguments, [draft])
+        manifest, wrong, more = worker_survey.checked(manifest, workers, objects, self._domain)
+        self._refuse(wrong)
+        return manifest, text, notes + more
+
+    def _show_missing(self, manifest: ClusterManifest, workers: Survey, names: t.Iterable[str]) -> None:
+        """Show the documents that a user's manifest lacks of these MachineDeployments."""
+        missing = [each for each in names if deployment_of(manifest, each) is None]
+        if missing:
+            found = worker_survey.documents(workers, self._cluster, self._arguments["namespace"], missing)
+            self.display.display("".join(f"---\n{to_yaml(each)}" for each in found))
+
+    def _domain(self, host: WorkerHost, variable: str) -> str:
+        return str(plain(self._task_vars["hostvars"][host.name].get(variable) or ""))
 
     def _given(self, path: str) -> list[str]:
         hostvars = self._task_vars.get("hostvars") or {}
@@ -316,6 +353,10 @@ class ActionModule(ControlPlaneAction):
                 f"StaticPodDrift: {each['component']} of {each['node']}: --{each['flag']} {words[each['kind']]}"
             )
         return found
+
+
+def _machines(hosts: t.Sequence[AnyHost]) -> dict[str, str]:
+    return {host.name: node_name(host) for host in hosts}
 
 
 def _failed(name: str, answer: Answer) -> Problem:

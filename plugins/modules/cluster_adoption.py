@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_adoption
-short_description: Adopt a control plane that was made by hand with kubeadm
+short_description: Adopt a cluster that was made by hand with kubeadm
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -24,7 +24,9 @@ description:
     than one minor version apart, Machine objects of Cluster API, a missing control plane endpoint, a manifest that contradicts what runs.
   - Private keys go from the hosts to the store (files of mode 0600, encrypted where the store is) and nowhere else. They travel
     sealed, so that not even C(-vvv) shows them.
-  - A run that was killed is completed by the next. Adopting a cluster again changes nothing.
+  - Workers become machines of the MachineDeployments that O(workers) names; others stay as they are.
+  - A run that was killed is completed by the next. Until then a MachineDeployment whose workers are not all there is paused. Adopting a cluster again
+    changes nothing.
 options:
   group:
     description:
@@ -51,6 +53,15 @@ options:
   replicas:
     description: What the manifest says of C(spec.replicas). By default as many as there are hosts.
     type: int
+  workers:
+    description:
+      - By the name of a MachineDeployment, the inventory group of the hosts whose workers become its machines. In place of the group's name, the fields
+        of the InventoryMachineTemplate's C(spec.template.spec) may be given, among which C(group) is.
+      - A manifest that is written gets these MachineDeployments, as their workers run. One that is there has them already.
+      - Hosts of the group that carry nothing are left as they are. Every other one must carry a worker of this cluster.
+    type: dict
+    default: {}
+    version_added: 0.10.0
   providers:
     description: Infrastructure kinds and the roles that serve them.
     type: dict
@@ -84,13 +95,15 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Adopt a control plane
+- name: Adopt a control plane and its workers
   kubeadm.control_plane.cluster_adoption:
     cluster: prod
     store:
       path: /srv/clusters/store
     group: prod_control_plane
     manifest: /srv/clusters/manifests/prod.yaml
+    workers:
+      prod-workers: prod_worker_hosts
 """
 
 RETURN = r"""
@@ -109,7 +122,7 @@ manifest:
   returned: success
   type: str
 machines:
-  description: The Machine's name for each host.
+  description: The Machine's name for each host, workers included.
   returned: success
   type: dict
 reasons:

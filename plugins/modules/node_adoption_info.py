@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_adoption_info
-short_description: Read facts for adopting a control plane from one of its machines
+short_description: Read facts for adopting a cluster from one of its machines
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -16,6 +16,7 @@ description:
   - Gives, in one call, the observation that M(kubeadm.control_plane.node_observe) gives, and how the control plane was made -
     its certificate authorities and keys, the arguments that kubeadm wrote for the kubelet, and whether Cluster API manages
     machines from within the cluster.
+  - Of a machine without a control plane, what tells whose worker it is and how its kubelet was started.
   - Private keys are returned sealed with O(transport_key) and can be read only by who gave it. Nothing else that is returned is
     secret. It changes nothing.
   - The playbook C(adopt) uses it through M(kubeadm.control_plane.cluster_adoption).
@@ -90,6 +91,29 @@ adoption:
       type: list
       elements: dict
       returned: success
+worker:
+  description: What is needed to adopt the machine as a worker; null where it carries a control plane.
+  returned: success
+  type: dict
+  contains:
+    caCertHash:
+      description: The hash of the cluster's CA, as C(kubeadm join --discovery-token-ca-cert-hash) takes it; empty where kubeadm joined it to no cluster.
+      type: str
+      returned: success
+    kubeletArguments:
+      description: As RV(adoption.kubeletArguments).
+      type: list
+      elements: list
+      returned: success
+    claim:
+      description: As RV(adoption.claim).
+      type: dict
+      returned: success
+    missing:
+      description: As RV(adoption.missing).
+      type: list
+      elements: dict
+      returned: success
 """
 
 from ..module_utils.common import settings
@@ -116,9 +140,11 @@ def main() -> None:
     timeout = max(0.1, params["timeout"])
     try:
         arguments.check(params, check_mode=module.check_mode)
-        observation = collect(Looks(1, 0.0, timeout))
+        observation = collect(Looks(1, 0.0, timeout), workers=True)
         config = (observation["objects"] or {}).get("kubeadmConfig")
-        adoption = None
+        adoption, worker = None, None
+        if "kube-apiserver" not in observation["machine"]["staticPodManifests"]:
+            worker = adoption_facts.worker(observation, params["controller_time"])
         if config is not None:
             text = str(config["data"].get("ClusterConfiguration") or "")
             adoption = {
@@ -127,7 +153,7 @@ def main() -> None:
             }
     except (NodeError, SealError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=False, observation=observation, adoption=adoption)
+    module.exit_json(changed=False, observation=observation, adoption=adoption, worker=worker)
 
 
 if __name__ == "__main__":

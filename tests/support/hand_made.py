@@ -15,11 +15,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.common impor
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.evidence import (
     Host,
-    Problem,
     configuration,
     problems,
     read_host,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.hosts import Problem
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
 
 Object = dict[str, t.Any]
@@ -57,6 +57,8 @@ class HandMade:
         self.pairs = {**authorities, "sa": certificates.new_service_account(ALGORITHM)}
         self.names = [f"{prefix}-{number}" for number in range(1, count + 1)]
         self.nodes = {name: self.node(number, name) for number, name in enumerate(self.names, start=1)}
+        # Workers' Nodes by their hosts, of which kubeadm has joined none yet.
+        self.workers: dict[str, Object] = {}
         # Each host's own answer, changed in place.
         self.changes: dict[str, t.Callable[[Object], None]] = {}
 
@@ -77,8 +79,49 @@ class HandMade:
             },
         }
 
+    def join(self, count: int = 2, version: str = VERSION) -> list[str]:
+        """Have so many workers, as plain kubeadm joins them; returns their hosts."""
+        for number in range(1, count + 1):
+            node = self.node(number, f"w-host-{number}")
+            node["metadata"].update(name=f"w-{number}", uid=f"uid-w-{number}", labels={"kubernetes.io/os": "linux"})
+            node["spec"]["taints"] = []
+            node["status"]["nodeInfo"].update(machineID=f"{number}".rjust(32, "e"), kubeletVersion=version)
+            node["status"]["addresses"] = [{"type": "InternalIP", "address": f"10.0.1.{number}"}]
+            self.workers[f"w-host-{number}"] = node
+        return list(self.workers)
+
+    def worker_result(self, name: str) -> Object:
+        """What the module returns on a worker's host; one that has none carries nothing."""
+        node = self.workers.get(name)
+        number = name.rpartition("-")[2]
+        answer: Object = {
+            "observation": {
+                "api": {"answers": False, "message": "no control plane", "date": None, "server": None},
+                "endpoint": {"answers": None, "message": ""},
+                "machine": {
+                    "machineID": node["status"]["nodeInfo"]["machineID"] if node else "f" * 32,
+                    "bootID": f"boot-w-{number}",
+                    "hostname": f"w-{number}",
+                    "staticPodManifests": [],
+                },
+                "objects": None,
+                "etcd": None,
+            },
+            "adoption": None,
+            "worker": {
+                "caCertHash": certificates.ca_cert_hash(self.pairs["ca"].crt) if node else "",
+                "kubeletArguments": [["network-plugin", "cni"], ["node-labels", "shop=yes"]] if node else [],
+                "claim": None,
+                "missing": [],
+            },
+        }
+        self.changes.get(name, lambda answer: None)(answer)
+        return dict(json.loads(json.dumps(answer)))
+
     def result(self, name: str, key: str) -> Object:
         """What the module returns there."""
+        if name not in self.names:
+            return self.worker_result(name)
         number = self.names.index(name) + 1
         private = {purpose: str(pair.key) for purpose, pair in self.pairs.items() if pair.key}
         answer = {
@@ -94,6 +137,8 @@ class HandMade:
                 "objects": {
                     "kubeadmConfig": {"data": {"ClusterConfiguration": yaml.safe_dump(self.configuration)}},
                     "nodes": list(self.nodes.values()),
+                    "workerNodes": [each["metadata"]["name"] for each in self.workers.values()],
+                    "workers": list(self.workers.values()),
                     "pods": [
                         _pod(component, node["metadata"]["name"])
                         for node in self.nodes.values()
@@ -125,6 +170,7 @@ class HandMade:
                 "kubeletArguments": [["network-plugin", "cni"], ["node-labels", "rack=a"]],
                 "clusterAPI": {"served": False, "machines": [], "message": ""},
             },
+            "worker": None,
         }
         self.changes.get(name, lambda answer: None)(answer)
         return dict(json.loads(json.dumps(answer)))

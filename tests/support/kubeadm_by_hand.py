@@ -65,6 +65,12 @@ class ByHand:
                 self.balance(number)
             self.pool.ssh(name, f"kubeadm join {found.group(1)}{ignore} 2>&1", timeout=600)
 
+    def join_worker(self, name: str) -> None:
+        """Run kubeadm join on a host as a worker, with the command that kubeadm prints for it."""
+        ignore = "".join(f" --ignore-preflight-errors={each}" for each in self.pool.needs["ignorePreflightErrors"])
+        command = self.pool.ssh(self.hosts[0], "kubeadm token create --print-join-command").strip().splitlines()[-1]
+        self.pool.ssh(name, f"{command}{ignore} 2>&1", timeout=600)
+
     def balance(self, count: int) -> None:
         """Put the first so many hosts behind the load balancer."""
         servers = [{"name": name, "address": self.pool.addresses[name]} for name in self.hosts[:count]]

@@ -107,6 +107,31 @@ def fitness(
     return {"claim": claim.document() if claim is not None else None, "missing": missing}
 
 
+def worker(
+    observation: t.Mapping[str, t.Any],
+    now: t.Optional[float],
+    places: t.Optional[Places] = None,
+    host_places: t.Optional[HostPlaces] = None,
+) -> Object:
+    """Return the facts of a worker, or of an empty host.
+
+    Args:
+        observation: what collect.py found here.
+        now: the controller's time in seconds since the epoch, None where the clocks are not to be compared.
+
+    Returns:
+        ``caCertHash`` (kubeadm's hash of the cluster's CA, "" where kubeadm joined this host to none), ``kubeletArguments`` ([[name, value]]), and
+        ``claim`` and ``missing`` as :func:`fitness` has them, without the address: only the cluster's API knows that of a worker.
+    """
+    found = fitness(observation, now, host_places)
+    return {
+        "caCertHash": host_facts.ca_cert_hash(host_places or HostPlaces()),
+        "kubeletArguments": kubelet_arguments(read_text((places or Places()).kubelet_flags)),
+        "claim": found["claim"],
+        "missing": [each for each in found["missing"] if each["check"] != "Address"],
+    }
+
+
 def _own_address(observation: t.Mapping[str, t.Any]) -> str:
     """Return the internal address of this host's Node, "" where unknown."""
     identity = (observation.get("machine") or {}).get("machineID")

@@ -19,29 +19,11 @@ from ..observe import additional_facts
 from ..observe.parse import parse
 from ..pki import certificates
 from ..pki.certificates import PkiError
+from .hosts import OUT_OF_CLUSTER_API, Problem, annotated, machine_id, node_of, same_machine
 
 Object = dict[str, t.Any]
 AUTHORITIES = ("ca", "etcd", "proxy")
-CLAIM_FILE = "/var/lib/kubeadm-control-plane/claim.json"
 _SHOWN = 10
-_MACHINE_ANNOTATION = "cluster.x-k8s.io/machine"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Problem with adopting a control plane.
-
-    It has a stable name, the host ("" for all), what is wrong, and the remedy.
-    """
-
-    reason: str
-    host: str
-    message: str
-    fix: str
-
-    def __str__(self) -> str:
-        where = f"{self.host}: " if self.host else ""
-        return f"{self.reason}: {where}{self.message}. {self.fix}"
 
 
 @dataclass
@@ -54,17 +36,15 @@ class Host:
     keys: t.Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
-    def machine_id(self) -> str:
-        """Machine-id of the host itself."""
-        return str(self.workload["machine"].get("machineID") or "")
+    def machine(self) -> Object:
+        """Facts of the host itself."""
+        found: Object = self.workload["machine"]
+        return found
 
     @property
     def node(self) -> t.Optional[Object]:
         """Control plane Node of this host, by its machine-id, or None."""
-        own = [each for each in self.workload["nodes"] if each.get("machineID") == self.machine_id]
-        # Machine-ids that are there twice are a problem of its own; the host's name tells which is meant.
-        named = [each for each in own if each["name"] == self.workload["machine"].get("hostname")]
-        return next(iter([*named, *own]), None)
+        return node_of(self.machine, self.workload["nodes"])
 
     @property
     def public(self) -> dict[str, str]:
@@ -81,7 +61,7 @@ def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Opt
     workload = {**parse(raw, name), **additional_facts.facts(raw), "apiServer": _own_address(raw)}
     if "kube-apiserver" not in (workload["machine"].get("staticPodManifests") or ()):
         text = "it carries no control plane (no static pod of kube-apiserver)"
-        fix = "Name the cluster's control plane hosts only; workers stay as they are."
+        fix = "Name the cluster's control plane hosts only; workers are named by control_plane_adopt_workers."
         return None, Problem("NotAControlPlane", name, text, fix)
     if not workload["reachable"]:
         text = f"its API server does not answer: {workload['message']}"
@@ -127,7 +107,7 @@ def problems(hosts: t.Sequence[Host], hub: t.Mapping[str, t.Any], now: str) -> l
 
     Nothing is cut short.
     """
-    found = [*_same(hosts), *_other_clusters(hosts)]
+    found = [*same_machine(hosts), *_unregistered(hosts), *_other_clusters(hosts)]
     if found:
         # Whatever else were compared would be compared between hosts that don't belong together.
         return found
@@ -140,29 +120,14 @@ def problems(hosts: t.Sequence[Host], hub: t.Mapping[str, t.Any], now: str) -> l
     ]
 
 
-def _same(hosts: t.Sequence[Host]) -> list[Problem]:
+def _unregistered(hosts: t.Sequence[Host]) -> list[Problem]:
     found = []
-    by_identity: dict[str, list[Host]] = defaultdict(list)
-    for host in hosts:
-        by_identity[host.machine_id].append(host)
-    for identity, same in sorted(by_identity.items()):
-        if len(same) < 2:
-            continue
-        names = ", ".join(host.name for host in same)
-        if len({host.workload["machine"].get("bootID") for host in same}) < len(same):
-            text = f"these names lead to one and the same machine ({same[0].workload['machine'].get('hostname')}, machine-id {identity})"
-            fix = "Correct ansible_host in the inventory: each of them must lead to a machine of its own."
-            found.append(Problem("WrongHost", names, text, fix))
-        else:
-            text = f"these are different machines with one machine-id ({identity}): one was copied from the other"
-            fix = "A machine is identified by its machine-id. Give each its own: empty /etc/machine-id, run systemd-machine-id-setup, restart kubelet."
-            found.append(Problem("WrongHost", names, text, fix))
     for host in hosts:
         if host.node is None:
             known = ", ".join(sorted(str(each["name"]) for each in host.workload["nodes"])) or "none"
-            hostname = host.workload["machine"].get("hostname")
+            hostname = host.machine.get("hostname")
             text = (
-                f"it answers as another machine: its machine-id {host.machine_id or '(none)'} (hostname {hostname}) is that of no control plane "
+                f"it answers as another machine: its machine-id {machine_id(host) or '(none)'} (hostname {hostname}) is that of no control plane "
                 f"Node of the cluster whose API server runs on it ({known})"
             )
             fix = "Look whether the name leads to the right machine, and whether its kubelet is registered."
@@ -225,9 +190,9 @@ def _nodes(hosts: t.Sequence[Host]) -> list[Problem]:
 
 
 def workers_left_alone(hosts: t.Sequence[Host], managed: t.Container[str]) -> list[str]:
-    """Return what becomes of the cluster's workers, [] where it has none.
+    """Return what becomes of workers that are not adopted, [] without such.
 
-    Those in `managed`, by their Nodes' names, have a Machine already.
+    Those in `managed`, by their Nodes' names, have a Machine already, or get one now.
     """
     names = sorted({str(each) for host in hosts for each in host.workload["workerNodes"]})
     left = [each for each in names if each not in managed]
@@ -238,7 +203,7 @@ def workers_left_alone(hosts: t.Sequence[Host], managed: t.Container[str]) -> li
         f"{clip(shortened(left, _SHOWN), 2000)}. No run makes, upgrades or removes any of them"
     )
     return [
-        f"{text}; Actions reach hosts of the inventory group <cluster>_workers. New workers come with a MachineDeployment."
+        f"{text}; Actions reach hosts of the inventory group <cluster>_workers. control_plane_adopt_workers takes them into a MachineDeployment."
     ]
 
 
@@ -270,14 +235,9 @@ def _managed(hosts: t.Sequence[Host]) -> list[Problem]:
 
     Two controllers must never manage one control plane.
     """
-    found = []
     names = {host.node["name"] for host in hosts if host.node is not None}
-    fix = "Two must never manage one control plane. Take it out of Cluster API first (pause its Cluster, remove the Machine objects without deleting machines)."
-    for host in hosts:
-        owner = ((host.node or {}).get("annotations") or {}).get(_MACHINE_ANNOTATION)
-        if owner:
-            text = f"its Node belongs to Machine {owner} of Cluster API (annotation {_MACHINE_ANNOTATION})"
-            found.append(Problem("ManagedByClusterAPI", host.name, text, fix))
+    fix = f"Two must never manage one control plane. {OUT_OF_CLUSTER_API}"
+    found = annotated(hosts, fix)
     api = hosts[0].adoption.get("clusterAPI") or {}
     if api.get("served") is None:
         text = f"whether Cluster API manages the machines could not be asked: {api.get('message')}"
@@ -331,24 +291,3 @@ def material(hosts: t.Sequence[Host], purpose: str) -> t.Optional[tuple[str, t.O
     certificate = next((host.public[purpose] for host in hosts if host.public.get(purpose)), None)
     key = next((host.keys[purpose] for host in hosts if host.keys.get(purpose)), None)
     return (certificate, key) if certificate else None
-
-
-def unfit(hosts: t.Sequence[Host], claim_id: t.Callable[[Host], str]) -> list[Problem]:
-    """Return problems with hosts as machines of the provider machine_inventory.
-
-    ``claim_id`` gives this cluster's own claim on a host.
-    """
-    found = []
-    for host in hosts:
-        claim = host.adoption.get("claim")
-        if claim and claim.get("id") != claim_id(host):
-            text = (
-                f"it is claimed by cluster {claim.get('namespace')}/{claim.get('cluster')}, machine {claim.get('machine')}, "
-                f"since {claim.get('claimedAt')}"
-            )
-            fix = f"Adopt with the store that knows this cluster. If that is lost, delete {CLAIM_FILE} there and adopt again."
-            found.append(Problem("HostClaimed", host.name, text, fix))
-        for each in host.adoption.get("missing") or []:
-            text = f"{each.get('message')} ({each.get('check')})"
-            found.append(Problem("HostUnfit", host.name, text, str(each.get("fix") or "")))
-    return found

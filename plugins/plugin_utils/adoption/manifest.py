@@ -11,7 +11,8 @@ from ...module_utils.common import kubernetes_facts
 from ..objects import kinds
 from ..objects.equivalence import ABSENT, canonical, cluster_values
 from ..objects.manifest.reader import ClusterManifest
-from .evidence import Host, Problem
+from .evidence import Host
+from .hosts import AnyHost, Problem
 
 Object = dict[str, t.Any]
 DEFAULT_PORT = 6443
@@ -137,20 +138,17 @@ def _has_role_taint(host: Host) -> bool:
     return any(each.get("key") in keys for each in _node(host).get("taints") or [])
 
 
+def kubelet_arguments(host: AnyHost) -> list[tuple[str, str]]:
+    """Return the kubelet's arguments that kubeadm was given, name and value."""
+    found = [(str(name), str(value)) for name, value in host.adoption.get("kubeletArguments") or []]
+    return [pair for pair in found if pair[0] not in _KUBEADMS_OWN]
+
+
 def _kubelet_arguments(hosts: t.Sequence[Host]) -> tuple[list[Object], list[str]]:
-    own = {
-        host.name: [(str(name), str(value)) for name, value in host.adoption.get("kubeletArguments") or []]
-        for host in hosts
-    }
-    shared = [
-        pair
-        for pair in own[hosts[0].name]
-        if pair[0] not in _KUBEADMS_OWN and all(pair in each for each in own.values())
-    ]
+    own = {host.name: kubelet_arguments(host) for host in hosts}
+    shared = [pair for pair in own[hosts[0].name] if all(pair in each for each in own.values())]
     notes = []
-    for name in sorted(
-        {pair[0] for each in own.values() for pair in each if pair[0] not in _KUBEADMS_OWN and pair not in shared}
-    ):
+    for name in sorted({pair[0] for each in own.values() for pair in each if pair not in shared}):
         where = sorted(host for host, each in own.items() if any(pair[0] == name for pair in each))
         notes.append(
             f"the kubelet of {', '.join(where)} has --{name}, not the same on every host; new machines don't have it"
@@ -178,7 +176,7 @@ def documents_of(
         network["apiServerPort"] = ports.pop()
     reference = {"apiGroup": kinds.GROUP_INFRASTRUCTURE, "kind": kinds.INVENTORY_CLUSTER, "name": cluster}
     return [
-        _document(
+        document(
             kinds.API_CLUSTER,
             kinds.CLUSTER,
             cluster,
@@ -193,7 +191,7 @@ def documents_of(
                 "infrastructureRef": reference,
             },
         ),
-        _document(
+        document(
             kinds.API_CONTROL_PLANE,
             kinds.KUBEADM_CONTROL_PLANE,
             name,
@@ -213,14 +211,14 @@ def documents_of(
                 "kubeadmConfigSpec": spec,
             },
         ),
-        _document(
+        document(
             kinds.API_INFRASTRUCTURE,
             kinds.INVENTORY_MACHINE_TEMPLATE,
             name,
             namespace,
             {"template": {"spec": dict(template)}},
         ),
-        _document(
+        document(
             kinds.API_INFRASTRUCTURE,
             kinds.INVENTORY_CLUSTER,
             cluster,
@@ -234,7 +232,8 @@ def _api_addresses(hosts: t.Sequence[Host]) -> list[str]:
     return [str(each) for host in hosts for each in [host.workload.get("apiServer")] if each]
 
 
-def _document(api_version: str, kind: str, name: str, namespace: str, spec: Object) -> Object:
+def document(api_version: str, kind: str, name: str, namespace: str, spec: Object) -> Object:
+    """Return a document of a manifest."""
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
 
@@ -285,14 +284,14 @@ def contradictions(manifest: ClusterManifest, hub: t.Mapping[str, t.Any], machin
     ):
         if wanted != found_there:
             found.append(
-                _contradiction(path, f"the manifest says {wanted or 'nothing'}, and {found_there or 'nothing'} runs")
+                contradiction(path, f"the manifest says {wanted or 'nothing'}, and {found_there or 'nothing'} runs")
             )
     configuration = dict((control_plane.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {})
     wanted = cluster_configuration({"clusterConfiguration": configuration}, name)
     for path in _differences(wanted, cluster_configuration(hub, name)):
         # Values may be secret: paths only.
         where = f"KubeadmControlPlane spec.kubeadmConfigSpec.clusterConfiguration.{path}"
-        found.append(_contradiction(where, "the manifest and kubeadm-config differ"))
+        found.append(contradiction(where, "the manifest and kubeadm-config differ"))
     return found
 
 
@@ -306,7 +305,8 @@ def _networks(
     ]
 
 
-def _contradiction(path: str, text: str) -> Problem:
+def contradiction(path: str, text: str) -> Problem:
+    """Return the problem of a manifest that contradicts what runs."""
     fix = "Write there what runs, adopt, and change it afterwards; or take the manifest away and let one be written."
     return Problem("ManifestContradicts", "", f"{path}: {text}", fix)
 

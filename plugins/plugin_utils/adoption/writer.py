@@ -8,38 +8,24 @@ They are written to the store so that a killed run is completed by the next.
 
 from __future__ import annotations
 
-import time
 import typing as t
-import uuid
 
 from ..calls.failure import ControlPlaneFailure
-from ..calls.machine_connection import Answer, Machine
-from ..objects import kinds, origin
 from ..objects.manifest.reader import ClusterManifest
 from ..pki import secrets
 from ..pki.certificates import PkiError, ca_cert_hash
 from ..pki.kubeconfig import ensure_kubeconfig
-from ..providers.inventory_pool import CLAIMED, CLAIMING
 from ..records import machine_objects, stored_cluster
-from ..records.cluster_objects import (
-    BOOTSTRAP_STARTED_ANNOTATION,
-    CLUSTER,
-    CONTROL_PLANE,
-    ClusterObjects,
-    Object,
-    kind_of,
-)
-from ..records.status.status_writer import annotate
-from ..store.base import Store, kind_ref_of
+from ..records.cluster_objects import CLUSTER, CONTROL_PLANE, ClusterObjects, Object, kind_of
+from ..store.base import Store
 from ..store.overlay import OverlayStore
 from . import evidence
 from .evidence import Host
+from .machine_writer import Claim, MachineWriter, is_complete, node_name
+from .workers.worker_evidence import WorkerHost
+from .workers.worker_writer import WorkerWriter
 
 PURPOSES = (*secrets.AUTHORITIES, secrets.SERVICE_ACCOUNT, secrets.ETCD_CLIENT)
-INFRASTRUCTURE_MACHINE = (kinds.GROUP_INFRASTRUCTURE, kinds.INVENTORY_MACHINE)
-_OWN = ("uid", "resourceVersion", "generation", "creationTimestamp")
-# Claims a host, or in check mode says whether it could be.
-Claim = t.Callable[[Machine, dict[str, t.Any]], Answer]
 
 
 def host_of_machine(objects: t.Optional[ClusterObjects]) -> dict[str, str]:
@@ -78,12 +64,7 @@ def is_adopted(objects: t.Optional[ClusterObjects], hosts: t.Sequence[Host]) -> 
         for each in objects.bootstrapped_machines()
     }
     names = [known.get(str(host.node["name"])) if host.node is not None else None for host in hosts]
-    return all(name is not None and name in objects.kubeadm_configs and _claimed(objects, name) for name in names)
-
-
-def _claimed(objects: ClusterObjects, name: str) -> bool:
-    status = (objects.infrastructure_machines.get(name) or {}).get("status") or {}
-    return (status.get("claim") or {}).get("state") not in (None, CLAIMING)
+    return all(name is not None and is_complete(objects, name) for name in names)
 
 
 class Writer:
@@ -92,7 +73,8 @@ class Writer:
     Any prefix of it does no harm; ``changes`` lists in words what was written.
 
     The manifest's objects come first, then the authorities, then each machine, whose Machine object alone says everything that
-    can't be read again. A reconcile in between finds control plane Nodes that belong to no machine, and changes nothing.
+    can't be read again. A reconcile in between finds control plane Nodes that belong to no machine, and changes nothing. Workers come last; until they
+    are all there their MachineDeployment is paused, or a reconcile would make other ones.
     """
 
     def __init__(
@@ -102,21 +84,43 @@ class Writer:
         self._manifest = manifest
         self._hosts = hosts
         self._now = now
-        self._claim = claim
         self._namespace = str(manifest.cluster["metadata"].get("namespace") or "default")
         self._name = str(manifest.cluster["metadata"]["name"])
-        self._new_claims: dict[str, str] = {}
-        self.changes: list[str] = []
+        ca = t.cast(t.Any, evidence.material(hosts, secrets.AUTHORITIES[0]))[0]
+        self._machines = MachineWriter(store, self._namespace, self._name, ca_cert_hash(ca), now, claim)
+        self._workers = WorkerWriter(store, self._machines)
+        self.claim_id = self._machines.claim_id
+        self.changes = self._machines.changes
 
-    def write(self, failure_domains: t.Mapping[str, str]) -> None:
-        """Write everything; ``failure_domains`` are by the host's name."""
-        self.changes += stored_cluster.apply_manifest(self._store, self._manifest)
+    def write(
+        self,
+        failure_domains: t.Mapping[str, str],
+        workers: t.Optional[t.Mapping[str, t.Sequence[WorkerHost]]] = None,
+        adopted: bool = False,
+    ) -> None:
+        """Write everything.
+
+        Args:
+            failure_domains: those of the control plane's hosts, by the host's name.
+            workers: the hosts of each MachineDeployment that workers are to be added to.
+            adopted: whether the control plane has its machines already.
+        """
+        added = workers or {}
+        self._workers.hold(self._namespace, added)
+        self.changes += stored_cluster.apply_manifest(self._store, self._manifest, held=added)
+        if not adopted:
+            self._control_plane(failure_domains)
+        for deployment, hosts in sorted(added.items()):
+            self._workers.write(self.objects(), deployment, hosts)
+
+    def _control_plane(self, failure_domains: t.Mapping[str, str]) -> None:
         self._infrastructure(sorted(set(failure_domains.values())))
         objects = self.objects()
         self._initialized(objects)
         self._secrets(objects)
         for number, host in enumerate(sorted(self._hosts, key=_age)):
-            self._machine(self.objects(), host, "init" if number == 0 else "join", failure_domains.get(host.name, ""))
+            kind, domain = "init" if number == 0 else "join", failure_domains.get(host.name, "")
+            self._machines.write(host, *self._made(self.objects(), node_name(host), kind, domain))
 
     def objects(self) -> ClusterObjects:
         """Return the cluster's objects as they are now."""
@@ -162,7 +166,7 @@ class Writer:
             pair = evidence.material(self._hosts, purpose)
             if pair is not None and secrets.read_secret(self._store, objects.cluster, purpose) is None:
                 values = {"tls.crt": pair[0], "tls.key": pair[1]}
-                self._create(secrets.new_secret(objects.cluster, control_plane, purpose, values))
+                self._machines.create(secrets.new_secret(objects.cluster, control_plane, purpose, values))
         try:
             made = ensure_kubeconfig(
                 self._store, self.objects().cluster, control_plane, self.objects().endpoint(), self._now
@@ -174,27 +178,10 @@ class Writer:
                 f"create Secret {self._namespace}/{secrets.secret_name(objects.cluster, secrets.KUBECONFIG)}"
             )
 
-    def _machine(self, objects: ClusterObjects, host: Host, kind: str, failure_domain: str) -> None:
-        """Write the machine's objects, the Machine first.
-
-        An InfraMachine without one would seem prepared ahead, or left by a Machine that the user deleted.
-        """
-        name = str(t.cast(Object, host.node)["name"])
-        infrastructure, config, machine = self._made(objects, host, kind, failure_domain)
-        self._create(machine)
-        self._create(infrastructure)
-        self._claim_host(host, name)
-        self._create(config)
-
     def _made(
-        self, objects: ClusterObjects, host: Host, kind: str, failure_domain: str
+        self, objects: ClusterObjects, name: str, kind: str, failure_domain: str
     ) -> tuple[Object, Object, Object]:
-        """Return the machine's three objects as after its bootstrap.
-
-        They are as a run would have made them.
-        """
-        node = t.cast(Object, host.node)
-        name = str(node["name"])
+        """Return InfraMachine, KubeadmConfig and Machine as a run would have made them."""
         staged = ClusterObjects(
             store=OverlayStore(None, self._now),
             namespace=objects.namespace,
@@ -207,103 +194,8 @@ class Writer:
         # A record of a remediation is handed on to a new machine; these are none.
         staged.store.create(t.cast(Object, objects.control_plane))
         machine_objects.create_machine(staged, kind, name, failure_domain)
-        infrastructure, config, machine = (
-            staged.infrastructure_machines[name],
-            staged.kubeadm_configs[name],
-            t.cast(Object, staged.machine(name)),
-        )
-        addresses = [{"type": "InternalIP", "address": node["internalIP"]}] if node.get("internalIP") else []
-        addresses.append({"type": "Hostname", "address": name})
-        provider = str(node.get("providerID") or f"inventory:///{host.name}/{name}")
-        connection = {"inventoryHost": host.name}
-        infrastructure["spec"]["providerID"] = provider
-        # Without its Machine it is never to be taken for a machine prepared ahead, which nobody needs.
-        annotate(infrastructure, {BOOTSTRAP_STARTED_ANNOTATION: "true"})
-        config["status"] = {"initialization": {"dataSecretCreated": True}}
-        infrastructure["status"] = {
-            "initialization": {"provisioned": True},
-            "addresses": addresses,
-            "connection": connection,
-            "machineID": host.machine_id,
-            "state": "running",
-        }
-        machine["spec"].update(providerID=provider, version=str(node["kubeletVersion"]))
-        machine["status"] = {
-            "nodeRef": {"name": name, "uid": str(node.get("uid") or "")},
-            "machineID": host.machine_id,
-            "addresses": addresses,
-            "connection": connection,
-            "phase": "Running",
-            "initialization": {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True},
-            "bootstrap": {"state": "Succeeded", "message": "adopted", "startedAt": node["creationTimestamp"]},
-        }
-        return infrastructure, config, machine
-
-    def _claim_host(self, host: Host, name: str) -> None:
-        """Record the host's claim in the store, then on the host.
-
-        No other cluster takes the host from its pool then.
-        """
-        stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name) or {}
-        claim = (stored.get("status") or {}).get("claim") or {}
-        if claim.get("state") not in (None, CLAIMING):
-            return
-        if not claim:
-            claim = {"inventoryHost": host.name, "id": self.claim_id(host), "state": CLAIMING, "claimedAt": self._now}
-            self._record_claim(name, claim)
-        machine = Machine(name, host.machine_id, {"inventoryHost": host.name})
-        answer = self._claim(machine, self._claim_call(host, claim["id"]))
-        if answer.failed:
-            raise ControlPlaneFailure(
-                f"host {host.name} could not be claimed for machine {name}: {answer.message}. What was written so far does no harm; "
-                "put that right and run adopt again: it continues where this run stopped."
-            )
-        self._record_claim(name, {**claim, "state": CLAIMED, "machineID": host.machine_id})
-        self.changes.append(f"claim host {host.name} for machine {name}")
-
-    def _record_claim(self, name: str, claim: Object) -> None:
-        def record(stored: Object) -> None:
-            stored["status"] = {**(stored.get("status") or {}), "claim": claim}
-
-        self._store.modify(INFRASTRUCTURE_MACHINE, self._namespace, name, record)
-
-    def claim_id(self, host: Host) -> str:
-        """Return an earlier run's claim ID for this host, or another one.
-
-        Another one is new, drawn once for each machine.
-        """
-        name = str(t.cast(Object, host.node)["name"])
-        stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name) or {}
-        known = ((stored.get("status") or {}).get("claim") or {}).get("id")
-        return str(known or self._new_claims.setdefault(name, str(uuid.uuid4())))
-
-    def _claim_call(self, host: Host, identity: str) -> dict[str, t.Any]:
-        """Return the arguments with which the host is claimed.
-
-        It carries this cluster already, by its CA.
-        """
-        node = t.cast(Object, host.node)
-        ca = t.cast(t.Any, evidence.material(self._hosts, "ca"))[0]
-        return {
-            "state": "present",
-            "id": identity,
-            "cluster": self._name,
-            "namespace": self._namespace,
-            "cluster_id": origin.uid(self._store.get(CLUSTER, self._namespace, self._name) or {}),
-            "machine": str(node["name"]),
-            "kubernetes_version": str(node["kubeletVersion"]),
-            "address": str(node.get("internalIP") or ""),
-            "controller_time": time.time(),
-            "ca_cert_hash": ca_cert_hash(ca),
-        }
-
-    def _create(self, desired: Object) -> None:
-        kind, name = kind_ref_of(desired), str(desired["metadata"]["name"])
-        if self._store.get(kind, self._namespace, name) is not None:
-            return
-        metadata = {key: value for key, value in desired["metadata"].items() if key not in _OWN}
-        self._store.create({**desired, "metadata": metadata})
-        self.changes.append(f"create {desired['kind']} {self._namespace}/{name}")
+        machine = t.cast(Object, staged.machine(name))
+        return staged.infrastructure_machines[name], staged.kubeadm_configs[name], machine
 
 
 def _age(host: Host) -> tuple[str, str]:

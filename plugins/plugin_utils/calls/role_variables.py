@@ -30,6 +30,7 @@ SETTINGS = frozenset(
         "control_plane_adopt_manifest",
         "control_plane_adopt_replicas",
         "control_plane_adopt_template",
+        "control_plane_adopt_workers",
         "control_plane_backup_directory",
         "control_plane_backup_keep",
         "control_plane_bootstrap_timeout",

@@ -53,6 +53,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         (
             "control_plane_adopt_template",
+            "control_plane_adopt_workers",
             "control_plane_more_providers",
             "control_plane_move_to",
             "control_plane_providers",

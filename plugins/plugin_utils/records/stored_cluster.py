@@ -51,6 +51,7 @@ def apply_manifest(
     manifest: ClusterManifest,
     warn: t.Callable[[str], object] = lambda _warning: None,
     changed: t.Callable[[t.Optional[Object], Object], object] = lambda _before, _after: None,
+    held: t.Collection[str] = (),
 ) -> list[str]:
     """Apply the manifest's objects to the store; return the changes in words.
 
@@ -60,7 +61,8 @@ def apply_manifest(
     template states of the machines without replacing them is propagated to their objects (propagation.py). Raises
     ManifestError with every violation, and has then written nothing, where the manifest changes what can't be changed
     (docs/reference/cluster_api.md, "Admission rules"). `warn` is given each warning about the changes, a sentence, before they are written;
-    `changed` each object that is written, as it was (None where it is new) and as it is to be.
+    `changed` each object that is written, as it was (None where it is new) and as it is to be. `held` names MachineDeployments that are made paused
+    (stored_workers.hold).
     """
     later = (*manifest.resource_sets, *manifest.machine_deployments)
     for wanted in (*infrastructure_versions.wanted(manifest), *later):
@@ -98,6 +100,8 @@ def apply_manifest(
             created = _label(copy.deepcopy(_with_record(desired)), manifest)
             if kind_ref_of(desired) in FINALIZERS:
                 created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
+            if kind_ref_of(desired) == MACHINE_DEPLOYMENT and name in held:
+                stored_workers.hold(created)
             changed(None, created)
             store.create(created)
             continue

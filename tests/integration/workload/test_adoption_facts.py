@@ -16,10 +16,12 @@ from api_server import ApiServer
 from filled_api import places
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import sealed
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import bootstrap_unit
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe import adoption_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.adoption_facts import Places
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.certificates import ca_cert_hash, new_ca
 
 Object = dict[str, t.Any]
 GROUP = "cluster.x-k8s.io"
@@ -147,3 +149,18 @@ def test_whose_the_host_is_and_what_it_lacks(host: Host, tmp_path: Path) -> None
     (tmp_path / "claim.json").write_text("{")
     found = adoption_facts.fitness({}, None, where)
     assert found["claim"] is None and found["missing"][0]["check"] == "Claim"
+
+
+def test_whose_worker_a_host_is(host: Host, tmp_path: Path) -> None:
+    """By the CA that kubeadm put there. Its address is not judged: only the cluster's API knows which it has there."""
+    (host.folder / "kubeadm-flags.env").write_text('KUBELET_KUBEADM_ARGS="--max-pods=7"\n')
+    node = bootstrap_unit.Places(state=str(tmp_path), kubernetes=str(tmp_path))
+    where = dataclasses.replace(HostPlaces(node=node), kubelet="/bin/false")
+    found = adoption_facts.worker({}, None, host.places, where)
+    assert (found["caCertHash"], found["claim"]) == ("", None)
+    checks = {each["check"] for each in found["missing"]}
+    assert "KubeletVersion" in checks and "Address" not in checks
+    (tmp_path / "pki" / "ca.crt").write_text(new_ca("ca", now_rfc3339(), "ECDSA-P256").crt)
+    found = adoption_facts.worker({}, None, host.places, where)
+    assert found["caCertHash"] == ca_cert_hash((tmp_path / "pki" / "ca.crt").read_text())
+    assert found["kubeletArguments"] == [["max-pods", "7"]]

@@ -45,9 +45,9 @@ def create_worker(objects: ClusterObjects, entry: t.Mapping[str, t.Any]) -> str:
             infrastructure_machine(objects, owned, name, entry)
         )
     if name not in objects.kubeadm_configs:
-        objects.kubeadm_configs[name] = objects.store.create(_config(objects, owned, name))
+        objects.kubeadm_configs[name] = objects.store.create(kubeadm_config(objects, owned, name))
     if objects.machine(name) is None:
-        objects.workers.append(objects.store.create(_machine(objects, owned, name, entry)))
+        objects.workers.append(objects.store.create(machine_object(objects, owned, name, entry)))
     return name
 
 
@@ -96,7 +96,8 @@ def infrastructure_machine(objects: ClusterObjects, owned: Object, name: str, en
     return propagation.bring(made, owned["spec"]["template"])
 
 
-def _config(objects: ClusterObjects, owned: Object, name: str) -> Object:
+def kubeadm_config(objects: ClusterObjects, owned: Object, name: str) -> Object:
+    """Return a new KubeadmConfig of a MachineSet; it is not stored."""
     template = _named(objects, stored_workers.config_reference(owned))
     spec = copy.deepcopy((template["spec"].get("template") or {}).get("spec") or {})
     kept = {key: value for key, value in spec.items() if key not in ("clusterConfiguration", "initConfiguration")}
@@ -106,7 +107,8 @@ def _config(objects: ClusterObjects, owned: Object, name: str) -> Object:
     return propagation.bring(made, owned["spec"]["template"])
 
 
-def _machine(objects: ClusterObjects, owned: Object, name: str, entry: t.Mapping[str, t.Any]) -> Object:
+def machine_object(objects: ClusterObjects, owned: Object, name: str, entry: t.Mapping[str, t.Any]) -> Object:
+    """Return a new Machine of a MachineSet, as :func:`infrastructure_machine`."""
     domain, version = str(entry.get("failureDomain") or ""), _spec(owned)["version"]
     reference, metadata = stored_workers.machine_reference(owned), _metadata(objects, owned, name)
     made = machine_objects.new_machine(objects.name, reference, metadata, version, domain)

@@ -12,9 +12,9 @@ from hand_made import HandMade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.evidence import (
     configuration,
-    unfit,
     workers_left_alone,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.hosts import unfit
 
 Object = dict[str, t.Any]
 

@@ -12,113 +12,18 @@ import typing as t
 from pathlib import Path
 
 import pytest
-import yaml
-from hand_made import NOW, VERSION, HandMade
+from adoption_by_hand import Adoption, killed_anywhere
+from hand_made import VERSION, HandMade
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption import manifest as adoption_manifest
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.writer import (
-    Writer,
     is_adopted,
     other_cluster,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
-    check_snapshot,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import (
-    ClusterManifest,
-    read_cluster,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.deleted import deleted_machines
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.machine_objects import stale_prepared
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
-
-
-class Killed(BaseException):
-    """Stands in for SIGKILL: nothing catches it."""
-
-
-class MortalStore(FileStore):
-    """A store whose user is killed before its n-th write."""
-
-    left = 10_000
-
-    def _counted(self) -> None:
-        if self.left <= 0:
-            raise Killed
-        self.left -= 1
-
-    def create(self, *arguments: t.Any, **options: t.Any) -> t.Any:
-        self._counted()
-        return super().create(*arguments, **options)
-
-    def modify(self, *arguments: t.Any, **options: t.Any) -> t.Any:
-        self._counted()
-        return super().modify(*arguments, **options)
-
-
-class Adoption:
-    """A store, the hosts of a cluster made by hand, and what they were told."""
-
-    def __init__(self, folder: Path) -> None:
-        self.hand = HandMade()
-        self.hub = self.hand.hub()
-        self.path = folder / "store"
-        self.draft = folder / "prod.yaml"
-        self.claimed: dict[str, str] = {}
-        self.refusing = ""
-
-    def manifest(self) -> ClusterManifest:
-        """What adopt writes."""
-        documents, _notes = adoption_manifest.documents_of(
-            self.hub, self.hand.hosts(), "prod", "default", 3, {"group": "prod_hosts"}
-        )
-        self.draft.write_text(yaml.safe_dump_all(documents))
-        return read_cluster([str(self.draft)], "default", "prod")
-
-    def run(self, writes: int = 10_000, domains: t.Optional[dict[str, str]] = None) -> list[str]:
-        """Adopt; the run is killed before one write more than these. Returns what was done."""
-        store = MortalStore(str(self.path))
-        store.left = writes
-        writer = Writer(store, self.manifest(), self.hand.hosts(), NOW, self.claim)
-        writer.write(domains or {})
-        return writer.changes
-
-    def claim(self, machine: Machine, call: Object) -> Answer:
-        """Stands in for a host with the module host_claim."""
-        if machine.name == self.refusing:
-            return Answer(True, {"failed": True, "msg": "the disk is full"})
-        assert self.claimed.setdefault(machine.name, call["id"]) == call["id"], "a host was claimed twice"
-        return Answer(True, {"changed": True})
-
-    def objects(self) -> ClusterObjects:
-        """What the store holds."""
-        found = ClusterObjects.read(FileStore(str(self.path)), "default", "prod")
-        assert found is not None
-        return found
-
-    def call(self, machine: Machine, module: str, arguments: Object) -> Answer:
-        """Stands in for a machine that is observed."""
-        name = machine.connection["inventoryHost"]
-        assert module == "node_observe" and machine.machine_id == f"{self.hand.names.index(name) + 1}" * 32
-        return Answer(True, {"observation": self.hand.result(name, "00" * 32)["observation"]})
-
-    def snapshot(self) -> Object:
-        """What a run observes."""
-        snapshot = observe(self.objects(), self, now_rfc3339())
-        assert check_snapshot(snapshot) == []
-        return snapshot
-
-    def contents(self) -> dict[str, str]:
-        """Every object's file."""
-        return {str(each.relative_to(self.path)): each.read_text() for each in sorted(self.path.rglob("*.yaml"))}
 
 
 @pytest.fixture
@@ -162,40 +67,7 @@ def test_another_cluster_of_that_name(adoption: Adoption, purpose: str) -> None:
 
 def test_killed_before_any_write(tmp_path: Path) -> None:
     """Nothing that is there then is taken for a machine of nobody, no step is taken, and the next run completes it."""
-    whole = Adoption(tmp_path / "whole")
-    (tmp_path / "whole").mkdir()
-    whole.run()
-    writes, completed = 0, False
-    while not completed:
-        folder = tmp_path / str(writes)
-        folder.mkdir()
-        adoption = Adoption(folder)
-        adoption.hand = whole.hand
-        try:
-            adoption.run(writes)
-            completed = True
-        except Killed:
-            pass
-        if not completed:
-            harmless(adoption)
-            adoption.run()
-        assert is_adopted(adoption.objects(), adoption.hand.hosts())
-        assert sorted(adoption.contents()) == sorted(whole.contents())
-        assert decide(adoption.snapshot())["action"] == "none"
-        writes += 1
-    assert writes > 15
-
-
-def harmless(adoption: Adoption) -> None:
-    """What a reconcile would make of it: no machine goes, none is made, and no cluster is initialized anew."""
-    objects = ClusterObjects.read(FileStore(str(adoption.path)), "default", "prod")
-    if objects is None:
-        return
-    assert not [each for each in deleted_machines.restore(objects) if "for deletion" in each or "remove" in each]
-    assert objects.prepared_machines() == [] and stale_prepared(objects) == []
-    if objects.control_plane is not None and objects.endpoint():
-        decision = decide(adoption.snapshot())
-        assert decision["action"] in ("blocked", "wait", "none", "createInfrastructure", "createCertificates"), decision
+    assert killed_anywhere(Adoption, tmp_path) > 15
 
 
 def test_a_host_that_can_not_be_claimed(adoption: Adoption) -> None:

@@ -1,0 +1,145 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The objects of adopted workers: complete, no rollout of their own, and harmless at whatever write a run is killed."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from adoption_by_hand import Adoption, killed_anywhere
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.workers.worker_writer import to_adopt
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers.template_hash import (
+    set_name,
+    template_hash,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    MACHINE_DEPLOYMENT,
+    MACHINE_SET,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+
+Object = dict[str, t.Any]
+PAUSED = "cluster.x-k8s.io/paused"
+
+
+def with_workers(folder: Path) -> Adoption:
+    """An adoption of a cluster with two workers."""
+    made = Adoption(folder)
+    made.workers = made.hand.join(2)
+    return made
+
+
+def stored(adoption: Adoption, kind: tuple[str, str]) -> list[Object]:
+    """The objects of a kind, by name."""
+    found = FileStore(str(adoption.path)).list(kind, "default")
+    return sorted(found, key=lambda each: str(each["metadata"]["name"]))
+
+
+@pytest.fixture
+def adoption(tmp_path: Path) -> Adoption:
+    return with_workers(tmp_path)
+
+
+def test_nothing_is_left_to_do(adoption: Adoption) -> None:
+    """Each worker has what a run would have made, of the MachineSet that the deployment asks for; its host is claimed."""
+    adoption.run()
+    decision = decide(adoption.snapshot())
+    assert decision["action"] == "none", decision
+    status = decision["status"]["machineDeployments"]["workers"]
+    assert (status["replicas"], status["upToDateReplicas"], status["availableReplicas"]) == (2, 2, 2)
+    [deployment], [owned] = stored(adoption, MACHINE_DEPLOYMENT), stored(adoption, MACHINE_SET)
+    assert PAUSED not in deployment["metadata"].get("annotations", {})
+    digest = template_hash("workers", deployment["spec"]["template"])
+    assert owned["metadata"]["name"] == set_name("workers", digest)
+    objects = adoption.objects()
+    for machine in objects.workers:
+        metadata, name = machine["metadata"], machine["metadata"]["name"]
+        assert (machine["status"]["nodeRef"]["name"], machine["spec"]["version"]) == (name, "v1.20.2")
+        assert metadata["labels"]["machine-template-hash"] == digest
+        assert metadata["labels"]["cluster.x-k8s.io/deployment-name"] == "workers"
+        assert metadata["ownerReferences"][0]["uid"] == owned["metadata"]["uid"]
+        assert "controlPlane" not in objects.kubeadm_configs[name]["spec"]["joinConfiguration"]
+        claim = objects.infrastructure_machines[name]["status"]["claim"]
+        assert (claim["state"], claim["id"]) == ("Claimed", adoption.claimed[name])
+    assert sorted(adoption.claimed) == ["cp-1", "cp-2", "cp-3", "w-1", "w-2"]
+
+
+def test_a_second_time_changes_nothing(adoption: Adoption) -> None:
+    adoption.run()
+    before = adoption.contents()
+    assert adoption.run() == [] and adoption.contents() == before
+
+
+def test_killed_before_any_write(tmp_path: Path) -> None:
+    """No reconcile in between makes a worker beside those that are there, or takes one away; the next adoption completes it."""
+
+    def small(folder: Path) -> Adoption:
+        made = Adoption(folder, 1)
+        made.workers = made.hand.join(2)
+        return made
+
+    assert killed_anywhere(small, tmp_path) > 25
+
+
+def test_killed_while_a_worker_is_added(tmp_path: Path) -> None:
+    """Of a MachineDeployment that is there already: as few workers are made beside it."""
+
+    def managed(folder: Path) -> Adoption:
+        made = Adoption(folder, 1)
+        hosts = made.hand.join(2)
+        made.workers = hosts[:1]
+        made.run()
+        made.workers = hosts
+        return made
+
+    assert killed_anywhere(managed, tmp_path) > 5
+
+
+def test_workers_of_a_cluster_that_is_managed_already(tmp_path: Path) -> None:
+    """They come later, with a MachineDeployment that is in the store already, or not; nothing of the control plane is written again."""
+    for there in (False, True):
+        folder = tmp_path / str(there)
+        folder.mkdir()
+        adoption = Adoption(folder)
+        hosts = adoption.hand.join(2)
+        if there:
+            adoption.workers = hosts[:1]
+        adoption.run()
+        adoption.workers = hosts
+        changes = adoption.run()
+        assert not [each for each in changes if "cp-" in each or "Secret" in each]
+        assert ("create Machine default/w-1" in changes, "create Machine default/w-2" in changes) == (not there, True)
+        assert decide(adoption.snapshot())["action"] == "none"
+
+
+def test_one_of_an_older_version_is_replaced_by_the_plan_and_no_other(adoption: Adoption) -> None:
+    adoption.hand.workers["w-host-1"]["status"]["nodeInfo"]["kubeletVersion"] = "v1.20.1"
+    adoption.run()
+    versions = {each["spec"]["template"]["spec"]["version"] for each in stored(adoption, MACHINE_SET)}
+    assert versions == {"v1.20.1", "v1.20.2"}
+    decision = decide(adoption.snapshot())
+    assert decision["status"]["machineDeployments"]["workers"]["upToDateReplicas"] == 1
+    assert decision["action"] == "joinWorkers" and "Version v1.20.1, v1.20.2 required" in str(decision["conditions"])
+
+
+def test_a_pause_of_the_users_own_stays(adoption: Adoption) -> None:
+    documents = adoption.manifest()
+    documents.machine_deployments[0]["metadata"]["annotations"] = {PAUSED: "true"}
+    adoption.manifest = lambda: documents  # type: ignore[method-assign]
+    adoption.run()
+    assert stored(adoption, MACHINE_DEPLOYMENT)[0]["metadata"]["annotations"][PAUSED] == "true"
+    assert to_adopt(adoption.objects(), adoption.survey().hosts) == {}
+
+
+def test_a_number_that_the_manifest_leaves_out(adoption: Adoption) -> None:
+    """It is what runs, and not the default of one, which would cost a worker."""
+    adoption.change = lambda specs: specs["MachineDeployment"].pop("replicas")
+    adoption.run()
+    assert stored(adoption, MACHINE_DEPLOYMENT)[0]["spec"]["replicas"] == 2
+    assert decide(adoption.snapshot())["action"] == "none"
+    assert adoption.run() == []
