@@ -21,11 +21,10 @@ from ..objects.user_annotations import FROM_MANIFEST, OWNED_BY_THE_MANIFEST
 from ..objects.validate import control_plane as validate
 from ..objects.validate import update
 from ..store.base import Store, kind_ref_of
-from . import in_place_changes, stored_health_checks
+from . import cluster_labels, in_place_changes, stored_health_checks
 from .adopted_machines import with_rebuilt_spec
 from .cluster_objects import (
     CLUSTER,
-    CLUSTER_LABEL,
     CONTROL_PLANE,
     FINALIZERS,
     MACHINE_DEPLOYMENT,
@@ -116,21 +115,10 @@ def apply_manifest(
 
 
 def _label(obj: Object, manifest: ClusterManifest) -> Object:
-    """Set the cluster name label on the cluster's own objects, in place.
-
-    Controllers find the objects by it; Cluster API's core does the same. The Cluster notes its infrastructure's versions.
-    """
+    """Label an object; the Cluster notes its infrastructure's versions."""
     if kind_ref_of(obj) == CLUSTER:
         infrastructure_versions.note(obj, manifest)
-    cluster, labels = str(manifest.cluster["metadata"]["name"]), obj["metadata"].get("labels") or {}
-    if obj["kind"] in (manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"]):
-        obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: cluster}
-    elif any(
-        (obj["kind"], obj["metadata"]["name"]) == (each["kind"], each["metadata"]["name"])
-        for each in manifest.worker_templates
-    ):
-        # A template that several clusters name stays the first one's.
-        obj["metadata"]["labels"] = {CLUSTER_LABEL: cluster, **labels}
+    cluster_labels.label(obj, manifest)
     return obj
 
 

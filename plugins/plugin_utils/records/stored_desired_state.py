@@ -28,8 +28,8 @@ from ..objects.manifest.reader import read_cluster
 from ..objects.user_annotations import KNOWN
 from ..store import opening
 from ..store.base import Conflict, Store, kind_ref_of
-from . import stored_health_checks
-from .cluster_objects import CLUSTER, CLUSTER_LABEL, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
+from . import cluster_labels, stored_health_checks
+from .cluster_objects import CLUSTER, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
 from .propagation import changed_paths, propagate
 from .secret_values import checked_secrets
 from .workers import stored_workers
@@ -130,7 +130,8 @@ def _settle(
         kind_ref, own = kind_ref_of(desired), str(desired["metadata"]["name"])
         current = read[(kind_ref, own)]
         altered = copy.deepcopy(current)
-        _bring(altered, desired, name)
+        _bring(altered, desired)
+        cluster_labels.label(altered, manifest)
         if altered != current:
             # Only over what was read: an edit meanwhile is another wish.
             store.update(altered)
@@ -235,16 +236,11 @@ def _as_written(stored: Object) -> Object:
     }
 
 
-def _bring(stored: Object, desired: Object, cluster: str) -> None:
+def _bring(stored: Object, desired: Object) -> None:
     # Zero values alone are no reason to write: whoever applies them would write them again.
     if without_zero_values(stored).get("spec") != desired["spec"]:
         stored["spec"] = copy.deepcopy(desired["spec"])
     kind_ref, metadata = kind_ref_of(desired), stored["metadata"]
-    # A template may be another cluster's, too; kubeadm's is workers' alone.
-    if kind_ref != CLUSTER and (
-        not str(kind_ref[1]).endswith("Template") or kind_ref[1] == kinds.KUBEADM_CONFIG_TEMPLATE
-    ):
-        metadata["labels"] = {**(metadata.get("labels") or {}), CLUSTER_LABEL: cluster}
     finalizer = FINALIZERS.get(kind_ref)
     if finalizer and not metadata.get("deletionTimestamp") and finalizer not in (metadata.get("finalizers") or ()):
         metadata["finalizers"] = [*(metadata.get("finalizers") or ()), finalizer]

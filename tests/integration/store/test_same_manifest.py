@@ -110,9 +110,6 @@ def stored(store: Store, wanted: t.Iterable[Object]) -> dict[str, Object]:
         own["annotations"] = {k: v for k, v in (own.get("annotations") or {}).items() if not k.startswith(_NOTES)}
         own["annotations"].update(_consents(obj, each))
         own["labels"] = own.get("labels") or {}
-        if each["kind"].endswith("MachineTemplate"):
-            # One that a user applied stays the user's: it may be another cluster's, too.
-            own["labels"].pop(kinds.LABEL_CLUSTER_NAME, None)
         found[f"{each['kind']} {metadata['name']}"] = obj
     return found
 

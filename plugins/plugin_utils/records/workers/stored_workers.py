@@ -53,11 +53,15 @@ def deployments(objects: ClusterObjects) -> list[Object]:
 
 
 def _is_managed(objects: ClusterObjects, deployment: Object) -> bool:
-    if config_reference(deployment).get("kind") != kinds.KUBEADM_CONFIG_TEMPLATE:
+    if not _is_kubeadms(deployment):
         return False
     kind = objects.template_reference().get("kind")
     given = FROM_MANIFEST in (deployment["metadata"].get("annotations") or {})
     return given or kind is None or machine_reference(deployment).get("kind") == kind
+
+
+def _is_kubeadms(deployment: Object) -> bool:
+    return bool(config_reference(deployment).get("kind") == kinds.KUBEADM_CONFIG_TEMPLATE)
 
 
 def config_reference(owner: Object) -> Object:
@@ -166,9 +170,9 @@ def applied(store: Store, namespace: str, cluster: str, providers: t.Container[s
 
 
 def left_behind(store: Store, manifest: ClusterManifest, record: str) -> list[str]:
-    """Return warnings for MachineDeployments that have left the manifest.
+    """Return warnings for stored MachineDeployments that the manifest does not have.
 
-    Their workers stay: no typing error costs workers.
+    The workers of those that have left it stay: no typing error costs workers. Those that it never had were applied to the store.
 
     Args:
         record: the annotation that tells what came from a manifest.
@@ -176,14 +180,22 @@ def left_behind(store: Store, manifest: ClusterManifest, record: str) -> list[st
     metadata = manifest.cluster["metadata"]
     namespace, cluster = str(metadata.get("namespace", "default")), str(metadata["name"])
     named = {str(each["metadata"]["name"]) for each in manifest.machine_deployments}
+    kind = manifest.machine_template["kind"] if manifest.machine_template else None
     found = []
     for each in store.list(MACHINE_DEPLOYMENT, namespace, {CLUSTER_LABEL: cluster}):
         name, annotations = str(each["metadata"]["name"]), each["metadata"].get("annotations") or {}
-        if record in annotations and name not in named and not each["metadata"].get("deletionTimestamp"):
-            words = f"-e control_plane_delete={typed_name(cluster)} -e control_plane_deployment={typed_name(name)}"
+        if name in named or each["metadata"].get("deletionTimestamp"):
+            continue
+        words = f"-e control_plane_delete={typed_name(cluster)} -e control_plane_deployment={typed_name(name)}"
+        if record in annotations:
             found.append(
                 f"{kinds.MACHINE_DEPLOYMENT} {namespace}/{name} is no longer in the manifest: it and its workers stay as they are. "
                 f"To delete them: kubeadm.control_plane.delete {words}. To keep them, put it back."
+            )
+        elif _is_kubeadms(each) and machine_reference(each).get("kind") == kind:
+            found.append(
+                f"{kinds.MACHINE_DEPLOYMENT} {namespace}/{name} is in the store and was never in the manifest: it is carried out as it is stored. To leave it "
+                f"alone, pause it (annotation {kinds.ANNOTATION_PAUSED}). To delete it: kubeadm.control_plane.delete {words}."
             )
     return found
 

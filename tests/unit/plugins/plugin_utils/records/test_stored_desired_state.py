@@ -149,7 +149,7 @@ def test_what_a_manifest_would_be_warned_of_is_told_once(store: EditedStore) -> 
 
 
 def test_a_machine_deployment_that_was_applied_is_completed(store: EditedStore) -> None:
-    """With what it names; one of another provider is left alone, and one that breaks a rule is refused."""
+    """With what it names; one of another provider is left alone, and one that breaks a rule is refused. A template stays the first cluster's that named it."""
     config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "pool"}
     reference = control_plane(store)["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
     template: Object = {"clusterName": "prod", "version": "1.20.2", "infrastructureRef": reference}
@@ -164,7 +164,7 @@ def test_a_machine_deployment_that_was_applied_is_completed(store: EditedStore) 
         {
             "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2",
             "kind": "KubeadmConfigTemplate",
-            "metadata": {"name": "pool", "namespace": "default"},
+            "metadata": {"name": "pool", "namespace": "default", "labels": {"cluster.x-k8s.io/cluster-name": "first"}},
             "spec": {"template": {"spec": {}}},
         }
     )
@@ -174,6 +174,8 @@ def test_a_machine_deployment_that_was_applied_is_completed(store: EditedStore) 
     assert found is not None and found["spec"]["replicas"] == 1
     assert found["spec"]["template"]["spec"]["version"] == "v1.20.2"
     assert found["metadata"]["labels"]["cluster.x-k8s.io/cluster-name"] == "prod" and found["metadata"]["finalizers"]
+    shared = store.get(("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"), "default", "pool")
+    assert shared is not None and shared["metadata"]["labels"]["cluster.x-k8s.io/cluster-name"] == "first"
     left = store.get(MACHINE_DEPLOYMENT, "default", "other")
     assert left is not None and "replicas" not in left["spec"]
     assert settle(store) == []
