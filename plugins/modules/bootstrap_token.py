@@ -96,37 +96,32 @@ from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api import bootstrap_token, fencing_lease
 from ..module_utils.workload_api.api import ApiClient, ApiError, own_client
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "token": {"type": "str", "no_log": True},
             "token_id": {"type": "str", "no_log": False},
             "ttl": {"type": "int", "default": settings.BOOTSTRAP_TOKEN_SECONDS},
             "wait": {"type": "int", "default": 5},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         mutually_exclusive=[("token", "token_id")],
         required_if=[("state", "absent", ["token_id"])],
-        supports_check_mode=True,
     )
     params = module.params
-    try:
-        arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
+    with module.failing(NodeError, ApiError, Unreachable, ValueError, before="The bootstrap token is not as wanted: "):
+        module.check(ask_cluster=False)
         if params["state"] == "present" and params["token_id"]:
             raise NodeError("token_id is for state=absent.", "Give the whole token, or nothing.")
         with own_client() as client:
             arguments.hold(client, params, check_mode=module.check_mode)
             result = absent(module, client) if params["state"] == "absent" else present(module, client)
-    except (NodeError, ApiError, Unreachable, ValueError) as error:
-        module.fail_json(msg=f"The bootstrap token is not as wanted: {error}", **arguments.fenced(error))
     if result["changed"]:
         known = [str(result.get("token_id", "a new one"))]
         before, after = (known, []) if params["state"] == "absent" else ([], known)
@@ -134,7 +129,7 @@ def main() -> None:
     module.exit_json(**result)
 
 
-def present(module: NodeModule, client: ApiClient) -> dict[str, object]:
+def present(module: MachineModule, client: ApiClient) -> dict[str, object]:
     """Create the token."""
     token = module.params["token"] or bootstrap_token.new_token()
     document = bootstrap_token.secret_document(
@@ -162,7 +157,7 @@ def present(module: NodeModule, client: ApiClient) -> dict[str, object]:
     return result
 
 
-def absent(module: NodeModule, client: ApiClient) -> dict[str, object]:
+def absent(module: MachineModule, client: ApiClient) -> dict[str, object]:
     """Delete the token."""
     token_id = module.params["token_id"]
     if not bootstrap_token.TOKEN_ID_PATTERN.fullmatch(token_id):

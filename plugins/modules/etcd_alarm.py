@@ -132,13 +132,12 @@ from ..module_utils.etcd.membership import MembershipError
 from ..module_utils.etcd.snapshot.tool import MANIFEST
 from ..module_utils.etcd.types import Alarm, from_hex
 from ..module_utils.etcd.view import View
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "state": {"type": "str", "choices": ["listed", "disarmed"], "default": "listed"},
             "alarm": {"type": "str", "choices": [NOSPACE, CORRUPT], "default": NOSPACE},
@@ -149,18 +148,11 @@ def main() -> None:
             "quota": {"type": "int", "default": 0},
             "cluster_id": {"type": "str"},
             **etcd_arguments.ETCD,
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
     params = module.params
-
-    def still_allowed() -> None:
-        arguments.check(params, check_mode=module.check_mode)
-
-    try:
-        still_allowed()
+    with module.failing(MembershipError, NodeError, ValueError):
+        module.check()
         quota = params["quota"] or quota_of(read_text(MANIFEST))
         cluster_id = from_hex(params["cluster_id"]) if params["cluster_id"] else None
         cluster = etcd_arguments.cluster(params)
@@ -180,12 +172,8 @@ def main() -> None:
             allow_interruption=params["allow_interruption"],
             cluster_id=cluster_id,
             check=module.check_mode,
-            before_change=still_allowed,
+            before_change=module.check,
         )
-    except MembershipError as error:
-        module.fail_json(msg=str(error), reason=error.reason, **figures(error.verdict))
-    except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(
         changed=done.changed,
         msg=done.message,

@@ -98,32 +98,24 @@ from ..module_utils.etcd import arguments as etcd_arguments
 from ..module_utils.etcd.leadership_transfer import hand_over
 from ..module_utils.etcd.membership import MembershipError
 from ..module_utils.etcd.types import from_hex
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "member_id": {"type": "str"},
             "name": {"type": "str"},
             "to": {"type": "list", "elements": "str", "default": []},
             "cluster_id": {"type": "str"},
             **etcd_arguments.ETCD,
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         required_one_of=[("member_id", "name")],
-        supports_check_mode=True,
     )
     params = module.params
-
-    def still_allowed() -> None:
-        arguments.check(params, check_mode=module.check_mode)
-
-    try:
-        still_allowed()
+    with module.failing(MembershipError, NodeError, ValueError):
+        module.check()
         done = hand_over(
             etcd_arguments.cluster(params),
             member_id=from_hex(params["member_id"]) if params["member_id"] else None,
@@ -131,12 +123,8 @@ def main() -> None:
             to=params["to"],
             cluster_id=from_hex(params["cluster_id"]) if params["cluster_id"] else None,
             check=module.check_mode,
-            before_change=still_allowed,
+            before_change=module.check,
         )
-    except MembershipError as error:
-        module.fail_json(msg=str(error), reason=error.reason)
-    except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     result: dict[str, t.Any] = {"changed": done.changed, "msg": done.message, "leader": done.leader.document()}
     if done.changed:
         before = done.before.get(done.before.leader)

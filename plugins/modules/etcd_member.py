@@ -176,13 +176,12 @@ from ..module_utils.etcd.addition import Addition, add_learner
 from ..module_utils.etcd.membership import MembershipError, Removal, remove_member
 from ..module_utils.etcd.promotion import Promotion, promote_member
 from ..module_utils.etcd.types import from_hex
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "state": {"type": "str", "choices": ["absent", "learner", "promoted"], "default": "absent"},
             "member_id": {"type": "str"},
@@ -191,23 +190,16 @@ def main() -> None:
             "cluster_id": {"type": "str"},
             "wait": {"type": "int", "default": 0},
             **etcd_arguments.ETCD,
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         required_one_of=[("member_id", "name", "peer_url")],
         required_if=[
             ("state", "learner", ["peer_url"]),
             ("state", "absent", ["member_id", "name"], True),
         ],
-        supports_check_mode=True,
     )
     params = module.params
-
-    def still_allowed() -> None:
-        arguments.check(params, check_mode=module.check_mode)
-
-    try:
-        still_allowed()
+    with module.failing(MembershipError, NodeError, ValueError):
+        module.check()
         which: dict[str, t.Any] = {
             "member_id": from_hex(params["member_id"]) if params["member_id"] else None,
             "name": params["name"],
@@ -215,7 +207,7 @@ def main() -> None:
         call: dict[str, t.Any] = {
             "cluster_id": from_hex(params["cluster_id"]) if params["cluster_id"] else None,
             "check": module.check_mode,
-            "before_change": still_allowed,
+            "before_change": module.check,
         }
         cluster = etcd_arguments.cluster(params)
         if params["state"] == "learner":
@@ -230,11 +222,6 @@ def main() -> None:
             for warning in removal.warnings:
                 module.warn(warning)
             done = result(removal)
-    except MembershipError as error:
-        figures = {"quorum": quorum(error.verdict)} if error.verdict else {}
-        module.fail_json(msg=str(error), reason=error.reason, **figures)
-    except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(**done)
 
 

@@ -83,17 +83,14 @@ etcd:
 
 from ..module_utils.common.guard import NodeError
 from ..module_utils.etcd import arguments as etcd_arguments
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(argument_spec={**etcd_arguments.ETCD, **arguments.MACHINE}, supports_check_mode=True)
-    try:
-        arguments.check(module.params, check_mode=module.check_mode)
-    except NodeError as error:
-        module.fail_json(msg=str(error))
+    module = MachineModule(etcd_arguments.ETCD, fencing=False)
+    with module.failing(NodeError):
+        module.check()
     view = etcd_arguments.cluster(module.params).patient_view()
     module.exit_json(changed=False, etcd=view.document())
 

@@ -139,13 +139,12 @@ from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.etcd.restore.single_voter_unit import ABSENT, FAILED, INTERRUPTED, RUNNING, SUCCEEDED, Looks, Unit
 from ..module_utils.etcd.types import from_hex, to_hex
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "member_id": {"type": "str", "required": True},
             "lost": {"type": "str", "default": ""},
@@ -153,14 +152,11 @@ def main() -> None:
             "settle": {"type": "bool", "default": True},
             "looks": {"type": "int", "default": settings.LOOKS},
             "interval": {"type": "float", "default": settings.LOOK_INTERVAL_SECONDS},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
     params = module.params
-    try:
-        arguments.check(params, check_mode=module.check_mode)
+    with module.failing(NodeError, ValueError):
+        module.check()
         unit = Unit(looks=Looks(params["looks"], max(0.0, params["interval"])))
         report, started = unit.start(to_hex(from_hex(params["member_id"])), params["lost"], check=module.check_mode)
         if module.check_mode:
@@ -170,8 +166,6 @@ def main() -> None:
             report = unit.wait(params["wait"])
         if report.state == SUCCEEDED and params["settle"]:
             unit.settle()
-    except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     result = dict(unit.document(report), changed=started)
     if report.state in (FAILED, INTERRUPTED):
         said = report.record.get("message") or "its unit is gone, by a boot of the machine or by hand"

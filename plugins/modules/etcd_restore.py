@@ -143,19 +143,16 @@ from ..module_utils.etcd.restore.restore_unit import (
     INTERRUPTED,
     RUNNING,
     SUCCEEDED,
-    RestoreError,
     Unit,
     Wanted,
     fence,
 )
-from ..module_utils.etcd.snapshot.revision import ContentsError
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "state": {"type": "str", "choices": ["restored", "stopped"], "default": "restored"},
             "snapshot": {"type": "path", "default": ""},
@@ -163,25 +160,18 @@ def main() -> None:
             "replace_working": {"type": "bool", "default": False},
             "wait": {"type": "int", "default": settings.RESTORE_SECONDS},
             "settle": {"type": "bool", "default": True},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         required_if=[("state", "restored", ["revision"])],
-        supports_check_mode=True,
     )
-    try:
-        arguments.check(module.params, check_mode=module.check_mode)
+    with module.failing(NodeError):
+        module.check()
         done = stopped(module) if module.params["state"] == "stopped" else restored(module)
-    except (RestoreError, ContentsError) as error:
-        module.fail_json(msg=str(error), reason=error.reason)
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     if done.pop("failed", False):
         module.fail_json(**done)
     module.exit_json(**done)
 
 
-def stopped(module: NodeModule) -> dict[str, t.Any]:
+def stopped(module: MachineModule) -> dict[str, t.Any]:
     """Stop this machine's control plane for good."""
     replace = module.params["replace_working"]
     changed, kept = fence(Unit().restore, replace_working=replace, check=module.check_mode)
@@ -197,7 +187,7 @@ def stopped(module: NodeModule) -> dict[str, t.Any]:
     }
 
 
-def restored(module: NodeModule) -> dict[str, t.Any]:
+def restored(module: MachineModule) -> dict[str, t.Any]:
     """Start or find the restore, wait for it, and return its result."""
     params = module.params
     unit = Unit()

@@ -59,18 +59,15 @@ stopped:
 
 from ..module_utils.common.guard import NodeError
 from ..module_utils.etcd.restore.info import gather
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(argument_spec={**arguments.MACHINE, **arguments.FENCING}, supports_check_mode=True)
-    try:
-        arguments.check(module.params, check_mode=module.check_mode)
+    module = MachineModule({})
+    with module.failing(NodeError):
+        module.check()
         found = gather()
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(changed=False, **found)
 
 

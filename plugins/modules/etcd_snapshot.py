@@ -166,13 +166,12 @@ from ..module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials, Gatewa
 from ..module_utils.etcd.snapshot.take import DIRECTORY, HASH, RESTORE, SnapshotError, Taken, Wanted, take
 from ..module_utils.etcd.snapshot.tool import image_tool
 from ..module_utils.etcd.types import from_hex
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "name": {"type": "str", "required": True},
             "directory": {"type": "path", "default": DIRECTORY},
@@ -185,18 +184,11 @@ def main() -> None:
             "ca_file": {"type": "path", "default": KUBEADM_CREDENTIALS.ca_file},
             "certificate_file": {"type": "path", "default": KUBEADM_CREDENTIALS.certificate_file},
             "key_file": {"type": "path", "default": KUBEADM_CREDENTIALS.key_file},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
     params = module.params
-
-    def still_allowed() -> None:
-        arguments.check(params, check_mode=module.check_mode)
-
-    try:
-        still_allowed()
+    with module.failing(SnapshotError, NodeError, ValueError):
+        module.check()
         if params["keep"] < 1:
             raise NodeError(f"keep is {params['keep']}: the new snapshot at least has to be kept. Give 1 or more.")
         credentials = Credentials(params["ca_file"], params["certificate_file"], params["key_file"])
@@ -209,16 +201,13 @@ def main() -> None:
             from_hex(params["cluster_id"]) if params["cluster_id"] else None,
             params["purpose"],
         )
-        with Gateway(params["endpoint"], credentials) as gateway:
-            taken = take(gateway, wanted, image_tool, check=module.check_mode, before_change=still_allowed)
-    except SnapshotError as error:
-        module.fail_json(msg=str(error), reason=error.reason)
-    except Unreachable as error:
-        module.fail_json(msg=f"No snapshot was taken: {error}", reason="NotReachable")
-    except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
-    except OSError as error:
-        module.fail_json(msg=f"No snapshot was kept in {params['directory']}: {error}")
+        try:
+            with Gateway(params["endpoint"], credentials) as gateway:
+                taken = take(gateway, wanted, image_tool, check=module.check_mode, before_change=module.check)
+        except Unreachable as error:
+            module.fail_json(msg=f"No snapshot was taken: {error}", reason="NotReachable")
+        except OSError as error:
+            module.fail_json(msg=f"No snapshot was kept in {params['directory']}: {error}")
     for warning in taken.warnings:
         module.warn(warning)
     known = taken.kept.document() if taken.kept else {"path": taken.path}

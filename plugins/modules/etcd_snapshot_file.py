@@ -92,13 +92,12 @@ path:
 
 from ..module_utils.common.guard import NodeError
 from ..module_utils.etcd.snapshot.transfer import path_of, read_piece, write_piece
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "state": {"type": "str", "choices": ["read", "written"], "default": "read"},
             "name": {"type": "str", "required": True},
@@ -107,22 +106,19 @@ def main() -> None:
             "content": {"type": "str", "no_log": False},
             "sha256": {"type": "str", "default": ""},
             "transport_key": {"type": "str", "required": True, "no_log": True},
-            **arguments.MACHINE,
         },
+        fencing=False,
         required_if=[("state", "written", ["content"])],
-        supports_check_mode=True,
     )
     params = module.params
-    try:
-        arguments.check(params, check_mode=module.check_mode)
+    with module.failing(NodeError):
+        module.check()
         path = path_of(params["name"])
         if params["state"] == "read":
             piece = read_piece(params["name"], params["offset"], params["transport_key"])
             module.exit_json(changed=False, path=path, **piece)
         if not module.check_mode:
             write_piece(params["name"], params["offset"], params["content"], params["transport_key"], params["sha256"])
-    except NodeError as error:
-        module.fail_json(msg=str(error))
     module.exit_json(changed=True, path=path)
 
 

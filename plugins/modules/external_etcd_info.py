@@ -103,15 +103,14 @@ key_count:
 import typing as t
 
 from ..module_utils.common.guard import NodeError, read_text
-from ..module_utils.node import arguments
 from ..module_utils.node.host import external_etcd
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api.api import MANIFESTS_DIRECTORY
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "endpoints": {"type": "list", "elements": "str", "default": []},
             "ca": {"type": "str"},
@@ -120,16 +119,13 @@ def main() -> None:
             "names": {"type": "dict", "default": {}},
             "prefix": {"type": "str", "default": external_etcd.DEFAULT_PREFIX},
             "timeout": {"type": "float", "default": external_etcd.DEFAULT_TIMEOUT_SECONDS},
-            **arguments.MACHINE,
         },
+        fencing=False,
         required_together=[("certificate", "key")],
-        supports_check_mode=True,
     )
     params = module.params
-    try:
-        arguments.check(params, check_mode=module.check_mode)
-    except NodeError as error:
-        module.fail_json(msg=str(error))
+    with module.failing(NodeError):
+        module.check()
     etcd = given(params) or external_etcd.of_api_server(read_text(f"{MANIFESTS_DIRECTORY}/kube-apiserver.yaml"))
     answer, keys = None, None
     if etcd is not None:

@@ -94,27 +94,26 @@ from ..module_utils.common.kubernetes_versions import read_version
 from ..module_utils.node import arguments
 from ..module_utils.node.bootstrap.image_check import Images
 from ..module_utils.node.host import host_facts, image_archives, missing_images
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "kubernetes_version": {"type": "str", "required": True},
             "images": {**arguments.IMAGES, "default": {}},
             "load": {"type": "list", "elements": "path", "default": []},
             "save": {"type": "path"},
-            **arguments.MACHINE,
         },
-        supports_check_mode=True,
+        fencing=False,
     )
     params, saved = module.params, []
     if read_version(params["kubernetes_version"]) is None:
         module.fail_json(msg=f"kubernetes_version {params['kubernetes_version']!r} is no version such as v1.30.2.")
     images = Images.read(params["kubernetes_version"], params["images"])
-    try:
-        arguments.check(params, check_mode=module.check_mode)
+    with module.failing(NodeError):
+        module.check()
         version = host_facts.version_of(["kubeadm", "version", "-o", "short"])
         if version != images.version:
             raise NodeError(
@@ -130,8 +129,6 @@ def main() -> None:
         there = [each for each in needed if each not in missing]
         if params["save"] and not module.check_mode:
             saved = image_archives.save(there, params["save"])
-    except NodeError as error:
-        module.fail_json(msg=str(error))
     module.exit_json(
         changed=loads or bool(params["save"] and there),
         needed=needed,

@@ -60,29 +60,23 @@ msg:
 
 from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node import arguments
 from ..module_utils.node.host.kubeadm_backups import FOLDER, prune
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "keep": {"type": "int", "default": settings.KUBEADM_BACKUPS_KEPT},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
     params = module.params
     if params["keep"] < 1:
         module.fail_json(msg=f"keep: must be at least 1, found {params['keep']}. Nothing was deleted.")
-    try:
-        arguments.check(params, check_mode=module.check_mode)
+    with module.failing(NodeError):
+        module.check()
         deleted = prune(params["keep"], check=module.check_mode)
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     said = f"{len(deleted)} older copies that kubeadm's upgrades left in {FOLDER} were deleted"
     module.exit_json(changed=bool(deleted), deleted=deleted, msg=said if deleted else "nothing is to be deleted")
 

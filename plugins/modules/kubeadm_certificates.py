@@ -89,40 +89,32 @@ msg:
 """
 
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node import arguments
 from ..module_utils.node.certificates.kubeadm_renewal import NodeCertificates, Places, run
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "state": {"type": "str", "choices": ["read", "prepared", "renewed", "bootstrapped"], "default": "read"},
             "node_name": {"type": "str", "default": ""},
             "configuration": {"type": "str", "default": ""},
             "token": {"type": "str", "default": "", "no_log": True},
             "once": {"type": "str", "default": ""},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         required_if=[
             ("state", "prepared", ["node_name"]),
             ("state", "renewed", ["node_name"]),
             ("state", "bootstrapped", ["token"]),
         ],
-        supports_check_mode=True,
     )
     params = module.params
-
-    def still_allowed() -> None:
-        arguments.check(params, check_mode=module.check_mode)
-
     node = NodeCertificates(Places(), run)
     changed, written, said = False, "", "read"
     before: dict[str, str] = {}
-    try:
-        still_allowed()
+    with module.failing(NodeError):
+        module.check()
         before = node.ends()
         if params["state"] == "prepared":
             changed = True
@@ -136,18 +128,16 @@ def main() -> None:
                 params["configuration"],
                 once=params["once"],
                 check=module.check_mode,
-                before_change=still_allowed,
+                before_change=module.check,
             )
             done = "was renewed" if changed else "was already renewed"
             said = f"the client certificate of the kubelet of {params['node_name']} {done}"
         elif params["state"] == "bootstrapped":
             changed = node.bootstrap_kubelet(
-                params["token"], once=params["once"], check=module.check_mode, before_change=still_allowed
+                params["token"], once=params["once"], check=module.check_mode, before_change=module.check
             )
             said = "the kubelet has a new client certificate" if changed else "the kubelet already has a new one"
         after = node.ends()
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     diff = {"before": before, "after": after} if before != after else {}
     module.exit_json(changed=changed, certificates=after, configuration_file=written, msg=said, diff=diff)
 

@@ -100,14 +100,13 @@ restarted:
 """
 
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node import arguments
 from ..module_utils.node.host.binaries import PROGRAMS, Binaries, Wanted
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "version": {"type": "str", "required": True},
             "names": {"type": "list", "elements": "str", "choices": list(PROGRAMS), "default": list(PROGRAMS)},
@@ -116,17 +115,10 @@ def main() -> None:
             "path": {"type": "str", "default": ""},
             "checksums": {"type": "dict", "default": {}},
             "restart_kubelet": {"type": "bool", "default": True},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         required_if=[("source", "files", ["path"])],
-        supports_check_mode=True,
     )
     params = module.params
-
-    def still_allowed() -> None:
-        arguments.check(params, check_mode=module.check_mode)
-
     wanted = Wanted(
         names=tuple(dict.fromkeys(params["names"])),
         version=params["version"],
@@ -135,16 +127,14 @@ def main() -> None:
         package_version=params["package_version"],
         checksums={str(name): str(value) for name, value in params["checksums"].items()},
     )
-    try:
-        still_allowed()
+    with module.failing(NodeError):
+        module.check()
         done = Binaries().ensure(
             wanted,
             restart_kubelet=params["restart_kubelet"],
             check=module.check_mode,
-            before_change=still_allowed,
+            before_change=module.check,
         )
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(
         changed=done.changed,
         msg=done.message,

@@ -119,27 +119,25 @@ worker:
 from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.sealed import SealError
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.observe import adoption_facts
 from ..module_utils.observe.collect import Looks, collect
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "transport_key": {"type": "str", "required": True, "no_log": True},
             "controller_time": {"type": "float"},
             "timeout": {"type": "float", "default": settings.ANSWER_SECONDS},
-            **arguments.MACHINE,
         },
-        supports_check_mode=True,
+        fencing=False,
     )
     params = module.params
     timeout = max(0.1, params["timeout"])
-    try:
-        arguments.check(params, check_mode=module.check_mode)
+    with module.failing(NodeError, SealError):
+        module.check()
         observation = collect(Looks(1, 0.0, timeout), workers=True)
         config = (observation["objects"] or {}).get("kubeadmConfig")
         adoption, worker = None, None
@@ -151,8 +149,6 @@ def main() -> None:
                 **adoption_facts.read(text, params["transport_key"], timeout),
                 **adoption_facts.fitness(observation, params["controller_time"]),
             }
-    except (NodeError, SealError) as error:
-        module.fail_json(msg=str(error))
     module.exit_json(changed=False, observation=observation, adoption=adoption, worker=worker)
 
 

@@ -281,7 +281,7 @@ from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.bootstrap import reset
 from ..module_utils.node.bootstrap.bootstrap_unit import ABSENT, FAILED, RUNNING, Bootstrap
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api import fencing_lease
 
 # A shorter text would be taken out of words that happen to hold it.
@@ -308,7 +308,7 @@ LEASE_OPTIONS = {
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "step": {"type": "str"},
@@ -317,23 +317,18 @@ def main() -> None:
             "wait": {"type": "int", "default": settings.BOOTSTRAP_SECONDS},
             "limit": {"type": "int", "default": 0},
             "discard_etcd_data": {"type": "bool", "default": False},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         required_if=[("state", "present", ["step"])],
-        supports_check_mode=True,
     )
-    try:
-        arguments.check(module.params, check_mode=module.check_mode)
+    with module.failing(NodeError):
+        module.check()
         if module.params["state"] == "absent":
             changed = reset.reset(discard_etcd_data=module.params["discard_etcd_data"], check=module.check_mode)
             module.exit_json(changed=changed)
         present(module)
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
 
 
-def mask_secrets_only(module: NodeModule, data: dict[str, t.Any], access: t.Optional[dict[str, str]] = None) -> None:
+def mask_secrets_only(module: MachineModule, data: dict[str, t.Any], access: t.Optional[dict[str, str]] = None) -> None:
     """Mask only what may be secret in the module's output.
 
     Else every word of the data would be masked wherever it occurs ("init", "0600").
@@ -344,7 +339,7 @@ def mask_secrets_only(module: NodeModule, data: dict[str, t.Any], access: t.Opti
     module.no_log_values = {str(secret) for secret in secrets if secret and len(str(secret)) >= SHORTEST_SECRET}
 
 
-def present(module: NodeModule) -> None:
+def present(module: MachineModule) -> None:
     """Start, find or wait for the bootstrap, and end the module."""
     params = module.params
     known = {name: value for name, value in params.items() if name not in ("data", "lease_access")}

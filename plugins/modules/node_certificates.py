@@ -234,7 +234,7 @@ from ..module_utils.node import arguments
 from ..module_utils.node.certificates import aggregated_servers, certificate_changes, proof
 from ..module_utils.node.components.component_age import KUBELET, Components
 from ..module_utils.node.components.static_pod import COMPONENTS, StaticPod
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api.api import ApiError, own_client
 
 SERVERS = ["kube-apiserver", "etcd"]
@@ -244,7 +244,7 @@ KUBELET_CONFIGURATION = "/var/lib/kubelet/config.yaml"
 def main() -> None:
     """Run the module."""
     text = {"type": "str", "default": ""}
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "changes": {
                 "type": "list",
@@ -285,15 +285,10 @@ def main() -> None:
                     "secret": {"type": "str", "required": True, "no_log": True},
                 },
             },
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
-    try:
+    with module.failing(NodeError, ApiError, Unreachable, OSError, ssl.SSLError):
         result = run(module.params, check=module.check_mode)
-    except (NodeError, ApiError, Unreachable, OSError, ssl.SSLError) as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(**result)
 
 

@@ -132,27 +132,23 @@ msg:
 
 from ..module_utils.common import settings
 from ..module_utils.common.guard import MACHINE_ID_FILE, NodeError, read_text
-from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.node.task_unit import ABSENT, TaskUnit
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "name": {"type": "str", "required": True},
             "argv": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": settings.COMMAND_SECONDS},
             "wait": {"type": "int", "default": 30},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
-    try:
-        arguments.check(module.params, check_mode=module.check_mode)
+    with module.failing(NodeError, before=f"{module.params['name']}: "):
+        module.check()
         unit = TaskUnit(module.params["name"])
         report = unit.look()
         changed = False
@@ -165,8 +161,6 @@ def main() -> None:
             if not module.check_mode:
                 report = unit.run(module.params["argv"], timeout=module.params["timeout"], wait=module.params["wait"])
                 changed = report.changed
-    except NodeError as error:
-        module.fail_json(msg=f"{module.params['name']}: {error}", **arguments.fenced(error))
     module.exit_json(**{**report.__dict__, "changed": changed, "actual_machine_id": read_text(MACHINE_ID_FILE)})
 
 

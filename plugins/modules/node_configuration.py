@@ -169,7 +169,6 @@ import typing as t
 
 from ..module_utils.common import settings, systemd_units
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node import arguments
 from ..module_utils.node.components import kubelet_flags
 from ..module_utils.node.components.configuration_change import (
     ABSENT,
@@ -183,7 +182,7 @@ from ..module_utils.node.components.configuration_change import (
 )
 from ..module_utils.node.components.control_plane_change import OVERWRITE, REFUSE, ControlPlaneChange, compare
 from ..module_utils.node.components.kubelet_change import KubeletChange, rehearse
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 CONTROL_PLANE = "control_plane"
 KUBELET = "kubelet"
@@ -254,7 +253,7 @@ def document(report: Report, changes: t.Sequence[str]) -> dict[str, t.Any]:
     }
 
 
-def work(module: NodeModule, places: Places) -> dict[str, t.Any]:
+def work(module: MachineModule, places: Places) -> dict[str, t.Any]:
     """Start or find the operation and wait for it. Raises NodeError."""
     params = module.params
     check = module.check_mode or params["only_compare"]
@@ -284,7 +283,7 @@ def work(module: NodeModule, places: Places) -> dict[str, t.Any]:
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "step": {"type": "str", "required": True},
             "work": {"type": "str", "required": True, "choices": [CONTROL_PLANE, KUBELET]},
@@ -311,17 +310,12 @@ def main() -> None:
             "only_compare": {"type": "bool", "default": False},
             "fail_after_rollback": {"type": "bool", "default": True},
             "wait": {"type": "int", "default": 60},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         required_if=[("work", CONTROL_PLANE, ("configuration", "previous"))],
-        supports_check_mode=True,
     )
-    try:
-        arguments.check(module.params, check_mode=module.check_mode)
+    with module.failing(NodeError):
+        module.check()
         result = work(module, Places())
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     if result["changes"]:
         result["diff"] = {"prepared": "".join(f"{line}\n" for line in result["changes"])}
     if result["state"] in (ROLLED_BACK, FAILED) and module.params["fail_after_rollback"]:

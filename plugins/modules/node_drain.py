@@ -157,7 +157,7 @@ import typing as t
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api import node_identity
 from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiClient, ApiError, own_server, read_access
 from ..module_utils.workload_api.drain import DIRECTORY, Drain, Report, Wanted
@@ -166,7 +166,7 @@ from ..module_utils.workload_api.drain_unit import DrainUnit
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "name": {"type": "str", "required": True},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -179,17 +179,12 @@ def main() -> None:
             "wait_for_volumes": {"type": "bool", "default": True},
             "volumes_timeout": {"type": "int", "default": 0},
             **node_identity.ARGUMENT,
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
     name = module.params["name"]
-    try:
-        arguments.check(module.params, check_mode=module.check_mode)
+    with module.failing(NodeError, ApiError, Unreachable, before=f"Node {name}: "):
+        module.check()
         report = drain(module.params, check=module.check_mode)
-    except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=f"Node {name}: {error}", **arguments.fenced(error))
     module.exit_json(
         changed=report.changed,
         state=report.state,

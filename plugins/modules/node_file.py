@@ -85,14 +85,13 @@ import base64
 import binascii
 
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node import arguments
 from ..module_utils.node.host.plain_file import Wanted, bring
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "path": {"type": "path", "required": True},
             "content": {"type": "str", "no_log": True},
@@ -101,25 +100,21 @@ def main() -> None:
             "owner": {"type": "str", "default": "root"},
             "group": {"type": "str", "default": "root"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         required_if=[("state", "present", ["content"])],
-        supports_check_mode=True,
     )
     params = module.params
     try:
-        arguments.check(params, check_mode=module.check_mode)
-        content = None
-        if params["state"] == "present":
-            raw = params["content"].encode()
-            content = base64.b64decode(raw, validate=True) if params["encoding"] == "base64" else raw
-        wanted = Wanted(params["path"], content, int(params["mode"], 8), params["owner"], params["group"])
-        changed, digest = bring(wanted, check=module.check_mode)
+        with module.failing(NodeError):
+            module.check()
+            content = None
+            if params["state"] == "present":
+                raw = params["content"].encode()
+                content = base64.b64decode(raw, validate=True) if params["encoding"] == "base64" else raw
+            wanted = Wanted(params["path"], content, int(params["mode"], 8), params["owner"], params["group"])
+            changed, digest = bring(wanted, check=module.check_mode)
     except (binascii.Error, ValueError):
         module.fail_json(msg=f"{params['path']}: content or mode can't be read. Nothing was written.")
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(changed=changed, sha256=digest)
 
 

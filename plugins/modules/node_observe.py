@@ -160,14 +160,14 @@ observation:
 from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.observe.collect import Looks, collect
 from ..module_utils.observe.settling import wait_until_up
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "endpoint": {"type": "str"},
             "look_again": {"type": "bool", "default": True},
@@ -186,17 +186,14 @@ def main() -> None:
                     "name": {"type": "str", "required": True},
                 },
             },
-            **arguments.MACHINE,
-            **arguments.FENCING,
             "run": {"type": "str", "default": ""},
             "workers": {"type": "bool", "default": False},
         },
-        supports_check_mode=True,
     )
     params = module.params
-    try:
+    with module.failing(NodeError):
         # The Lease is raised by the observation itself, which asks the same API server.
-        arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
+        module.check(ask_cluster=False)
         count = max(1, params["looks"]) if params["look_again"] else 1
         looks = Looks(count, max(0.0, params["interval"]), max(0.1, params["timeout"]))
         if params["settle"] > 0:
@@ -211,8 +208,6 @@ def main() -> None:
                 run=params["run"],
                 workers=params["workers"],
             )
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(changed=False, observation=observation)
 
 

@@ -150,14 +150,10 @@ def main() -> None:
         "port": {"type": "int", "default": 6443},
         "servers": {"type": "list", "elements": "dict", "options": server},
     }
-    module = NodeModule(
-        argument_spec={**DIRECTORY_ARGUMENTS, **NETWORK_ARGUMENTS, **arguments}, supports_check_mode=True
-    )
+    module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **NETWORK_ARGUMENTS, **arguments})
     os.umask(0o022)
-    try:
+    with module.failing(NspawnError, OSError):
         module.exit_json(**execute(module.params, module.check_mode))
-    except (NspawnError, OSError) as error:
-        module.fail_json(msg=str(error))
 
 
 if __name__ == "__main__":

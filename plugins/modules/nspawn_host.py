@@ -107,12 +107,10 @@ def main() -> None:
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "build_tools": {"type": "bool", "default": False},
     }
-    module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **arguments}, supports_check_mode=True)
+    module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **arguments})
     os.umask(0o022)
-    try:
+    with module.failing(NspawnError, OSError):
         module.exit_json(**execute(module.params, module.check_mode))
-    except (NspawnError, OSError) as error:
-        module.fail_json(msg=str(error))
 
 
 if __name__ == "__main__":

@@ -180,13 +180,10 @@ def main() -> None:
         argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **arguments},
         required_if=[("state", "present", ["kubernetes_version"]), ("source", "directory", ["binaries"])],
         required_one_of=[("name", "kubernetes_version")],
-        supports_check_mode=True,
     )
     os.umask(0o022)
-    try:
+    with module.failing(NspawnError, OSError):
         result = execute(module.params, module.check_mode)
-    except (NspawnError, OSError) as error:
-        module.fail_json(msg=str(error))
     for warning in result.pop("warnings", []):
         module.warn(warning)
     module.exit_json(**result)

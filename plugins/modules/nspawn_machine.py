@@ -261,13 +261,10 @@ def main() -> None:
             ("state", "started", ["image", "kubernetes_version"], True),
             ("source", "directory", ["binaries"]),
         ],
-        supports_check_mode=True,
     )
     os.umask(0o022)
-    try:
+    with module.failing(NspawnError, OSError):
         result = execute(module.params, module.check_mode)
-    except (NspawnError, OSError) as error:
-        module.fail_json(msg=str(error))
     for warning in result.pop("warnings", []):
         module.warn(warning)
     module.exit_json(**result)

@@ -100,14 +100,12 @@ from ..module_utils.nspawn.machine import lifecycle
 def main() -> None:
     """Run the module."""
     arguments = {"cluster": {"type": "str"}, "namespace": {"type": "str"}}
-    module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **arguments}, supports_check_mode=True)
-    try:
+    module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **arguments})
+    with module.failing(NspawnError, OSError):
         host.require_root()
         found = lifecycle.list_machines(
             layout_of(module.params), module.params["namespace"], module.params["cluster"], interfaces=True
         )
-    except (NspawnError, OSError) as error:
-        module.fail_json(msg=str(error))
     module.exit_json(changed=False, machines=found)
 
 

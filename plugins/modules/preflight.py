@@ -150,16 +150,15 @@ fit:
 import typing as t
 
 from ..module_utils.common.guard import NodeError, read_text
-from ..module_utils.node import arguments
 from ..module_utils.node.host import fitness
 from ..module_utils.node.host.external_etcd import ExternalEtcd, Pem
 from ..module_utils.node.host.machine_preflight import ERROR, Check, Wanted, look_at
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "version": {"type": "str", "default": ""},
             "existing": {"type": "bool", "default": False},
@@ -176,15 +175,12 @@ def main() -> None:
             "timeout": {"type": "float", "default": 1.0},
             "ignore": {"type": "list", "elements": "str", "default": []},
             "report_only": {"type": "bool", "default": False},
-            **arguments.MACHINE,
         },
-        supports_check_mode=True,
+        fencing=False,
     )
     params = module.params
-    try:
-        arguments.check(params, check_mode=True)
-    except NodeError as error:
-        module.fail_json(msg=str(error))
+    with module.failing(NodeError):
+        module.check()
     found = look_at(
         Wanted(
             version=params["version"],

@@ -148,13 +148,13 @@ from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
 from ..module_utils.node.certificates import plugin_kubeconfigs
 from ..module_utils.node.certificates.service_account_tokens import Accounts, fingerprints, key_id, volumes
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api.api import ApiError, own_client
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "state": {"type": "str", "choices": ["read", "renewed"], "default": "read"},
             "key_ids": {"type": "list", "elements": "str", "default": [], "no_log": False},
@@ -163,14 +163,11 @@ def main() -> None:
             "pods_before": {"type": "str", "default": ""},
             "mounting": {"type": "list", "elements": "path", "default": []},
             "timeout": {"type": "int", "default": 120},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
     params = module.params
-    try:
-        arguments.check(params, check_mode=module.check_mode)
+    with module.failing(NodeError, ApiError, Unreachable):
+        module.check()
         if params["state"] == "renewed" and not (params["key_ids"] and params["api"]):
             raise NodeError("state=renewed needs key_ids and the API.", "Nothing was changed.")
         result: dict[str, t.Any] = {"changed": False, "renewed": [], "mounted": []}
@@ -186,8 +183,6 @@ def main() -> None:
             ]
         if params["api"]:
             result.update(ask(params, check=module.check_mode))
-    except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(**result)
 
 

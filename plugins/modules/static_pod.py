@@ -94,14 +94,13 @@ msg:
 
 from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node import arguments
 from ..module_utils.node.components.static_pod import COMPONENTS, StaticPod
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "component": {"type": "str", "required": True, "choices": list(COMPONENTS)},
             "state": {"type": "str", "choices": ["restarted"], "default": "restarted"},
@@ -109,28 +108,19 @@ def main() -> None:
             "timeout": {"type": "int", "default": settings.RESTART_SECONDS},
             "healthy": {"type": "bool", "default": True},
             "force": {"type": "bool", "default": False},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
     params = module.params
-
-    def still_allowed() -> None:
-        arguments.check(params, check_mode=module.check_mode)
-
-    try:
-        still_allowed()
+    with module.failing(NodeError):
+        module.check()
         done = StaticPod(params["component"]).restart(
             once=params["once"],
             seconds=max(1, params["timeout"]),
             force=params["force"],
             healthy=params["healthy"],
             check=module.check_mode,
-            before_change=still_allowed,
+            before_change=module.check,
         )
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(changed=done.changed, msg=done.message)
 
 

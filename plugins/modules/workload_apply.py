@@ -105,7 +105,7 @@ import json
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api import apply
 from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiError, own_client
 
@@ -115,28 +115,23 @@ TIMEOUT_SECONDS = 40.0
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             # As one text, so that only the whole of it would be masked.
             "documents": {"type": "json", "required": True, "no_log": True},
             "create_only": {"type": "bool", "default": False},
             "private": {"type": "bool", "default": False},
             "kubeconfig": {"type": "path", "default": ADMIN_KUBECONFIG},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
-    try:
+    with module.failing(NodeError, ApiError, Unreachable):
         module.exit_json(**work(module))
-    except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
 
 
-def work(module: NodeModule) -> dict[str, object]:
+def work(module: MachineModule) -> dict[str, object]:
     """Apply the documents."""
     params = module.params
-    arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
+    module.check(ask_cluster=False)
     try:
         documents = json.loads(params["documents"])
     except (ValueError, RecursionError):

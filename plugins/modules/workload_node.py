@@ -79,7 +79,7 @@ from urllib.parse import quote
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api import node_identity
 from ..module_utils.workload_api.api import ApiClient, ApiError, own_client
 from ..module_utils.workload_api.component_leases import held_by, hosts_of, take
@@ -87,21 +87,18 @@ from ..module_utils.workload_api.component_leases import held_by, hosts_of, take
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "name": {"type": "str", "required": True},
             "state": {"type": "str", "choices": ["absent"], "default": "absent"},
             "machine_gone": {"type": "bool", "default": False},
             **node_identity.ARGUMENT,
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
     name = module.params["name"]
     leases: list[str] = []
-    try:
-        arguments.check(module.params, check_mode=module.check_mode, ask_cluster=False)
+    with module.failing(NodeError, ApiError, Unreachable, before=f"Node {name} was not deleted: "):
+        module.check(ask_cluster=False)
         with own_client() as api:
             arguments.hold(api, module.params, check_mode=module.check_mode)
             node = api.get(_path(name))
@@ -110,8 +107,6 @@ def main() -> None:
             changed = not kept and delete_node(api, name, node, check=module.check_mode)
             if hosts:
                 leases = take_leases(api, hosts, check=module.check_mode)
-    except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=f"Node {name} was not deleted: {error}", **arguments.fenced(error))
     words = f"Node {name} is deleted" if changed else f"{kept} and stays" if kept else f"Node {name} does not exist"
     more = f"; the Lease of its {' and its '.join(leases)} was free to take" if leases else ""
     module.exit_json(changed=changed or bool(leases), msg=f"{words}{more}", leases=leases)

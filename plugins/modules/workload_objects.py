@@ -127,7 +127,7 @@ import json
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api import compare_and_swap
 from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiError, own_client
 
@@ -144,26 +144,21 @@ def main() -> None:
         "document": {"type": "json", "required": True, "no_log": True},
         "resource_version": {"type": "str", "default": ""},
     }
-    module = NodeModule(
+    module = MachineModule(
         argument_spec={
             "read": {"type": "list", "elements": "dict", "default": [], "options": reads},
             "write": {"type": "list", "elements": "dict", "default": [], "options": writes},
             "kubeconfig": {"type": "path", "default": ADMIN_KUBECONFIG},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
-        supports_check_mode=True,
     )
-    try:
+    with module.failing(NodeError, ApiError, Unreachable):
         module.exit_json(**work(module))
-    except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
 
 
-def work(module: NodeModule) -> dict[str, object]:
+def work(module: MachineModule) -> dict[str, object]:
     """Read objects, then write changes."""
     params = module.params
-    arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
+    module.check(ask_cluster=False)
     changes = [
         compare_and_swap.Write(each["path"], each["method"], json.loads(each["document"]), each["resource_version"])
         for each in params["write"]

@@ -46,6 +46,8 @@ class NodeError(Exception):
         super().__init__(f"{what} {fix}".strip())
         self.what = what
         self.fix = fix
+        # What a module's result says of it beside the message.
+        self.fields: dict[str, t.Any] = {}
 
 
 def remedy(path: str, error: BaseException) -> str:
@@ -71,6 +73,7 @@ class Fenced(NodeError):
             "Nothing was done. See who holds the lock, and run again when it is free.",
         )
         self.highest = highest
+        self.fields = {"fenced": highest}
 
 
 def read_text(path: str) -> str:

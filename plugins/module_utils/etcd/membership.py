@@ -39,6 +39,9 @@ class MembershipError(Exception):
         super().__init__(message)
         self.reason = reason
         self.verdict = verdict
+        self.fields: dict[str, t.Any] = {"reason": reason}
+        if verdict is not None:
+            self.fields["quorum"] = {"before": verdict.before.document(), "after": verdict.after.document()}
 
 
 @dataclass(frozen=True)

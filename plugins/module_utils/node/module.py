@@ -8,6 +8,7 @@ Its messages are legible, and its results can be read.
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
@@ -18,8 +19,22 @@ from ..common.legible import readable, visible
 class NodeModule(AnsibleModule):  # type: ignore[misc]
     """AnsibleModule whose messages and results pass :mod:`legible`.
 
-    Ansible itself writes errors, warnings and diffs to a terminal unchanged.
+    Ansible itself writes errors, warnings and diffs to a terminal unchanged. It supports check mode unless told otherwise.
     """
+
+    def __init__(self, argument_spec: t.Mapping[str, t.Any], supports_check_mode: bool = True, **rules: t.Any) -> None:
+        super().__init__(argument_spec=dict(argument_spec), supports_check_mode=supports_check_mode, **rules)
+
+    @contextlib.contextmanager
+    def failing(self, *errors: type[Exception], before: str = "") -> t.Iterator[None]:
+        """Exit with an error's message if one of these is raised.
+
+        Its ``fields`` are part of the result; ``before`` comes before the message.
+        """
+        try:
+            yield
+        except errors as error:
+            self.fail_json(f"{before}{error}", **getattr(error, "fields", {}))
 
     def exit_json(self, **result: t.Any) -> t.NoReturn:
         """Exit successfully with this result."""

@@ -43,6 +43,7 @@ class RestoreError(NodeError):
     def __init__(self, reason: str, what: str, fix: str = "") -> None:
         super().__init__(what, fix)
         self.reason = reason
+        self.fields = {"reason": reason}
 
 
 @dataclass(frozen=True)

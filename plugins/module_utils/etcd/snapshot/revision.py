@@ -39,6 +39,7 @@ class ContentsError(NodeError):
     def __init__(self, reason: str, what: str, fix: str = "") -> None:
         super().__init__(what, fix)
         self.reason = reason
+        self.fields = {"reason": reason}
 
 
 @dataclass(frozen=True)

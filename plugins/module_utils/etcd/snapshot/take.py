@@ -46,6 +46,7 @@ class SnapshotError(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+        self.fields: dict[str, t.Any] = {"reason": reason}
 
 
 @dataclass(frozen=True)
