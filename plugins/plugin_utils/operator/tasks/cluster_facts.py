@@ -15,6 +15,7 @@ import typing as t
 from ....module_utils.common.kubernetes_versions import read_version
 from ....module_utils.common.values import condition_of, now_rfc3339
 from ....module_utils.workload_api.compare_and_swap import Read
+from ...base_classes import swap
 from ...calls.machine_connection import Answer, Machine, MachineCaller
 from ...documents.names import is_dns_subdomain
 from ...objects import actions, kinds
@@ -25,7 +26,6 @@ from .. import freeze
 from ..matching import NodeNow
 from ..node_selector import ROLE_LABELS
 from ..planner_types import ClusterFacts, NodeFacts
-from . import swap
 from .context import reach
 
 NODES = "/api/v1/nodes"
@@ -84,7 +84,9 @@ class Facts:
         def ask(name: str, call: dict[str, t.Any]) -> Answer:
             return self._caller.call(self._objects.reach(name), swap.MODULE, call)
 
-        found = swap.read(ask, [via], [Read(NODES, _KEEP), *(Read(each, ("data",)) for each in (*names, *dns))])
+        found = swap.read(
+            swap.through(ask, [via]), [Read(NODES, _KEEP), *(Read(each, ("data",)) for each in (*names, *dns))]
+        )
         data = {path: ((found.get(path) or {}).get("data") or {}) for path in names}
         items = (found[NODES] or {}).get("items") or []
         for name in (str(each["metadata"]["name"]) for each in items):
@@ -270,7 +272,7 @@ def nodes_now(
     names = [each.name for each in nodes if each.control_plane]
     try:
         keep = ("items[].metadata.name", "items[].metadata.labels")
-        found = swap.read(ask, names, [Read(NODES, keep)])[NODES]
+        found = swap.read(swap.through(ask, names), [Read(NODES, keep)])[NODES]
     except swap.SwapFailure:
         return None
     if found is None:

@@ -19,16 +19,17 @@ from ansible.plugins.loader import action_loader
 from ....module_utils.common.legible import block
 from ....module_utils.common.values import now_rfc3339
 from ....module_utils.workload_api.compare_and_swap import Read
+from ...base_classes import swap
 from ...base_classes.control_plane_action import ControlPlaneAction
-from ...base_classes.workload_action import Planner
+from ...base_classes.swap import Planner
 from ...calls.machine_connection import Answer, Machine
 from ...objects import kinds, origin
 from ...observe.observation import observe
 from ...records.cluster_objects import CLUSTER_LABEL, SECRET, ClusterObjects, Object
 from ...store.base import NotFound
+from ...workload.writes import Plan, WorkloadError
 from .. import freeze
 from ..planner_types import NodeFacts
-from . import swap
 from .records import Secrets, TaskRecord
 
 # A command: it may have run before, whole or in part, and does what is left.
@@ -304,26 +305,25 @@ class TaskContext:
     def workload(self, reads: t.Sequence[Read], planner: Planner) -> dict[str, t.Any]:
         """Read the workload cluster's objects and write the planner's plan.
 
-        It is done on a control plane Node that answers, by compare and swap.
-
-        Returns:
-            the plan's facts, with ``changed``, ``msg`` and ``warnings``.
+        On a Node that answers, by compare and swap. Returns the plan's facts, with ``changed``, ``msg`` and ``warnings``.
 
         Raises:
             CommandFailure: no Node answers, or another client keeps writing there.
         """
-        try:
-            return swap.converge(self._ask_objects, self._control_planes(), reads, planner, self.check_lock)
-        except swap.SwapFailure as error:
-            raise CommandFailure(self._secrets.remove(str(error))) from error
-
-    def _control_planes(self) -> list[str]:
         # The others first: on this Task's own node something may be about to restart.
         nodes = [each for each in self.nodes if each.control_plane]
-        return [each.name for each in sorted(nodes, key=lambda each: each.name == self.node.name)]
+        names = [each.name for each in sorted(nodes, key=lambda each: each.name == self.node.name)]
+        plans: list[Plan] = []
 
-    def _ask_objects(self, node: str, call: dict[str, t.Any]) -> Answer:
-        return self._asked(node, swap.MODULE, {**call, "fencing": self.fencing})
+        def ask(node: str, call: dict[str, t.Any]) -> Answer:
+            return self._asked(node, swap.MODULE, {**call, "fencing": self.fencing})
+
+        try:
+            changed = swap.converge(swap.through(ask, names), reads, planner, self.check_lock, plans.append)
+        except (swap.SwapFailure, WorkloadError) as error:
+            raise CommandFailure(self._secrets.remove(str(error))) from error
+        last = plans[-1]
+        return {**last.facts, "msg": last.message, "warnings": list(last.warnings), "changed": changed}
 
     def observe(self) -> dict[str, t.Any]:
         """Return the ``workload`` part of a new snapshot of the cluster.

@@ -17,8 +17,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api
     Read,
     Write,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes import swap
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import components, swap
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import components
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload.writes import Plan, WorkloadError
 
 KUBELET = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 110\n"
@@ -205,11 +206,11 @@ def test_an_api_that_answers_what_no_kubernetes_does_is_named(odd: t.Any, where:
     def planner(_objects: t.Any) -> t.Any:
         raise AssertionError("nothing is worked out from it")
 
-    reads = (Read("/api/v1/nodes", ()),)
+    reads, through = (Read("/api/v1/nodes", ()),), swap.through(ask, ["a"])
     for call in (
-        lambda: swap.read(ask, ["a"], reads),
-        lambda: swap.converge(ask, ["a"], reads, planner, list),
+        lambda: swap.read(through, reads),
+        lambda: swap.converge(through, reads, planner, list, lambda _plan: None),
     ):
-        with pytest.raises(swap.SwapFailure) as refused:
+        with pytest.raises((swap.SwapFailure, WorkloadError)) as refused:
             call()
         assert where in str(refused.value) and "/api/v1/nodes" in str(refused.value)
