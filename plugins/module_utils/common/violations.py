@@ -64,11 +64,8 @@ def describe(value: Any) -> str:
         return "true or false"
     if isinstance(value, (int, float)):
         return "a number"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, list):
-        return "a list"
-    return "a mapping"
+    known = ((str, "text"), (list, "a list"), (dict, "a mapping"))
+    return next((name for expected, name in known if isinstance(value, expected)), type(value).__name__)
 
 
 @dataclass(frozen=True)

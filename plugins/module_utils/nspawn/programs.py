@@ -44,26 +44,7 @@ def run(
     Raises:
         NspawnError: it isn't installed, failed (with ``check``) or took longer than ``timeout`` seconds.
     """
-    try:
-        # AnsibleModule.run_command has no bound, and this code has no AnsibleModule.
-        done = subprocess.run(  # pylint: disable=ansible-bad-function
-            list(command),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=cwd,
-            env=environment(env),
-            timeout=timeout,
-        )
-    except FileNotFoundError as error:
-        raise NspawnError(
-            f"the program {command[0]} is not installed on this host. Run the role's prepare step (or the module nspawn_host) first."
-        ) from error
-    except subprocess.TimeoutExpired as error:
-        raise NspawnError(
-            f"`{' '.join(command)}` did not end within {timeout:.0f} s. Look at this host's load; run again."
-        ) from error
+    done = _bounded(command, timeout, cwd, env, "Look at this host's load; run again.", capture_output=True, text=True)
     if check and done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-2000:]
         raise NspawnError(f"`{' '.join(command)}` failed with exit code {done.returncode}: {said}")
@@ -105,27 +86,37 @@ class Progress:
             log.write(f"$ {' '.join(command)}\n")
             log.flush()
             start = log.seek(0, os.SEEK_END)
-            try:
-                # AnsibleModule.run_command has no bound and keeps all output in memory.
-                done = subprocess.run(  # pylint: disable=ansible-bad-function
-                    list(command),
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    check=False,
-                    cwd=cwd,
-                    env=environment(env),
-                    timeout=timeout,
-                )
-            except FileNotFoundError as error:
-                raise NspawnError(f"the program {command[0]} is not on this host. Install it.") from error
-            except subprocess.TimeoutExpired as error:
-                raise NspawnError(
-                    f"`{' '.join(command)}` did not end within {timeout:.0f} s; read its output in {self.path}."
-                ) from error
+            done = _bounded(command, timeout, cwd, env, f"Read its output in {self.path}.", stdout=log, stderr=log)
             log.seek(start)
             if done.returncode != 0:
                 said = "\n".join(log.read().splitlines()[-15:])
                 raise NspawnError(
                     f"`{' '.join(command)}` failed with exit code {done.returncode}; all of its output is in {self.path}, its end:\n{said}"
                 )
+
+
+def _bounded(
+    command: t.Sequence[str],
+    timeout: float,
+    cwd: t.Optional[str],
+    env: t.Optional[t.Mapping[str, str]],
+    late: str,
+    **streams: t.Any,
+) -> subprocess.CompletedProcess[t.Any]:
+    try:
+        # AnsibleModule.run_command has no bound and keeps all output in memory, and this code has no AnsibleModule.
+        return subprocess.run(  # pylint: disable=ansible-bad-function
+            list(command),
+            stdin=subprocess.DEVNULL,
+            check=False,
+            cwd=cwd,
+            env=environment(env),
+            timeout=timeout,
+            **streams,
+        )
+    except FileNotFoundError as error:
+        raise NspawnError(
+            f"the program {command[0]} is not installed on this host. Run the role's prepare step (or the module nspawn_host) first."
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise NspawnError(f"`{' '.join(command)}` did not end within {timeout:.0f} s. {late}") from error

@@ -20,7 +20,6 @@ from ..common.https import Answer, Unreachable
 from .api import ApiClient, ApiError
 
 CREATE, MERGE, STRATEGIC = "create", "merge", "strategic"
-METHODS = (CREATE, MERGE, STRATEGIC)
 # An object of the API, or for CREATE its list: /api/v1/... or /apis/GROUP/VERSION/...
 _PATH = re.compile(r"/(?:api/v1|apis/[a-z0-9.-]+/[a-z0-9]+)(?:/[A-Za-z0-9:._-]+){1,6}")
 _ALWAYS = ("apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid", "metadata.resourceVersion")
@@ -178,7 +177,6 @@ def _reason(answer: Answer) -> str:
 __all__ = [
     "CREATE",
     "MERGE",
-    "METHODS",
     "STRATEGIC",
     "ApiError",
     "Read",

@@ -27,14 +27,17 @@ def _address(column: str, kind: str) -> Column:
 
 # Cluster API's columns, in its words and its order; two of a name are two of its own. What is never told here has none: ClusterClass.
 _PAUSED = _condition("Paused", "Paused", _WIDE)
-CONTROL_PLANE: Sequence[Column] = (
-    _CLUSTER_COLUMN,
-    _condition("Available", "Available"),
+_REPLICAS: Sequence[Column] = (
     ("Desired", "integer", ".spec.replicas", 0),
     ("Current", "integer", ".status.replicas", 0),
     ("Ready", "integer", ".status.readyReplicas", 0),
     ("Available", "integer", ".status.availableReplicas", 0),
     ("Up-to-date", "integer", ".status.upToDateReplicas", 0),
+)
+CONTROL_PLANE: Sequence[Column] = (
+    _CLUSTER_COLUMN,
+    _condition("Available", "Available"),
+    *_REPLICAS,
     _PAUSED,
     ("Initialized", "boolean", ".status.initialization.controlPlaneInitialized", 0),
     AGE,
@@ -99,11 +102,7 @@ OPERATOR: Sequence[Column] = (
 MACHINE_DEPLOYMENT: Sequence[Column] = (
     ("Cluster", "string", ".spec.clusterName", 0),
     _condition("Available", "Available"),
-    ("Desired", "integer", ".spec.replicas", 0),
-    ("Current", "integer", ".status.replicas", 0),
-    ("Ready", "integer", ".status.readyReplicas", 0),
-    ("Available", "integer", ".status.availableReplicas", 0),
-    ("Up-to-date", "integer", ".status.upToDateReplicas", 0),
+    *_REPLICAS,
     _PAUSED,
     ("Phase", "string", ".status.phase", 0),
     AGE,
@@ -111,7 +110,8 @@ MACHINE_DEPLOYMENT: Sequence[Column] = (
 )
 MACHINE_SET: Sequence[Column] = (
     ("Cluster", "string", ".spec.clusterName", 0),
-    *MACHINE_DEPLOYMENT[2:8],
+    *_REPLICAS,
+    _PAUSED,
     AGE,
     ("Version", "string", ".spec.template.spec.version", 0),
 )

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
 from ....module_utils.common.values import clip, parse_time
+from ....module_utils.common.violations import describe
 
 # A path grows by one step on each level and is written out for a misfit only: (parent, step). A step is a field's name
 # (text), an index (int) or a free key (1-tuple).
@@ -46,22 +47,12 @@ def shown(value: Any) -> str:
     Short and on one line, whatever it is.
     """
     return (
-        repr(clip(value, 80)) if isinstance(value, str) else clip(repr(value), 80) if _is_plain(value) else kind(value)
+        repr(clip(value, 80))
+        if isinstance(value, str)
+        else clip(repr(value), 80)
+        if _is_plain(value)
+        else describe(value)
     )
-
-
-def kind(value: Any) -> str:
-    """Return the JSON type of a value, in words."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, (int, float)):
-        return "a number"
-    for expected, name in ((str, "text"), (list, "a list"), (dict, "a mapping")):
-        if isinstance(value, expected):
-            return name
-    return type(value).__name__
 
 
 def _is_plain(value: Any) -> bool:
@@ -88,7 +79,7 @@ class Text(Shape):
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if not isinstance(value, str):
-            say(path, f"must be text, not {kind(value)}")
+            say(path, f"must be text, not {describe(value)}")
         elif len(value) < self.shortest:
             say(path, "is empty")
 
@@ -98,7 +89,7 @@ class Boolean(Shape):
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if value is not True and value is not False:
-            say(path, f"must be true or false, not {kind(value)}")
+            say(path, f"must be true or false, not {describe(value)}")
 
 
 class Integer(Shape):
@@ -110,7 +101,7 @@ class Integer(Shape):
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if not isinstance(value, int) or isinstance(value, bool):
-            say(path, f"must be a whole number, not {kind(value)}")
+            say(path, f"must be a whole number, not {describe(value)}")
         elif self.least is not None and value < self.least:
             say(path, f"{shown(value)} is less than {self.least}")
 
@@ -120,7 +111,7 @@ class Number(Shape):
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
-            say(path, f"must be a number, not {kind(value)}")
+            say(path, f"must be a number, not {describe(value)}")
 
 
 class Time(Shape):
@@ -161,7 +152,7 @@ class Sequence(Shape):
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if not isinstance(value, list):
-            say(path, f"must be a list, not {kind(value)}")
+            say(path, f"must be a list, not {describe(value)}")
             return
         check = self.item.check
         for index, entry in enumerate(value):
@@ -184,7 +175,7 @@ class Table(Shape):
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if not isinstance(value, dict):
-            say(path, f"must be a mapping, not {kind(value)}")
+            say(path, f"must be a mapping, not {describe(value)}")
             return
         check = self.value.check
         for key, entry in value.items():
@@ -212,7 +203,7 @@ class Struct(Shape):
 
     def check(self, value: Any, path: Path, say: Say) -> None:
         if not isinstance(value, dict):
-            say(path, f"must be a mapping, not {kind(value)}")
+            say(path, f"must be a mapping, not {describe(value)}")
             return
         get = value.get
         for key, check, required in self._plan:
