@@ -75,7 +75,7 @@ def _texts(name: str, text: str) -> Iterator[tuple[int, str]]:
     """What people read of a file, each text with the line that it begins in."""
     if name.endswith(".md") and not OLD_PAGES.match(name):
         yield 1, text
-    elif name.endswith((".yml", ".yaml")) and name.startswith(("roles/", "playbooks/")):
+    elif name.endswith((".yml", ".yaml")) and name.startswith(("roles/", "playbooks/", "extensions/")):
         for number, line in enumerate(text.split("\n"), 1):
             if re.match(r"\s*(- )?(name|description|short_description|fail_msg|msg): |\s*- [A-Z]", line):
                 yield number, line

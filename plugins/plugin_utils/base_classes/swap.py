@@ -78,7 +78,7 @@ def converge(
     tell: t.Callable[[Plan], None],
     plan_only: bool = False,
 ) -> bool:
-    """Bring objects to the state that a planner computes; return whether any changed.
+    """Bring objects to a planned state; return whether any changed.
 
     Args:
         call: runs the module, as of :func:`through`.
@@ -151,12 +151,15 @@ def through(ask: Ask, names: t.Sequence[str], kind: str = "Node", title: str = "
 
 
 def refusal(answer: Answer, plan: t.Optional[Plan], where: str = "") -> SwapFailure:
-    """Return the error for a module's failure, with what was written of a plan."""
-    written_so_far = int(answer.result.get("written") or 0)
+    """Return the error for a module's failure.
+
+    It says how much of the plan was written; ``where`` begins the message.
+    """
+    count = int(answer.result.get("written") or 0)
     done = "Nothing was written."
     if plan is not None:
-        done = f"{written_so_far} of {len(plan.writes)} changes were made; running this again continues from there."
-    return SwapFailure(f"{where}{redact(answer.message)} {done}", plan is not None and written_so_far > 0)
+        done = f"{count} of {len(plan.writes)} changes were made; running this again continues from there."
+    return SwapFailure(f"{where}{redact(answer.message)} {done}", plan is not None and count > 0)
 
 
 def objects_of(answer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -171,7 +171,7 @@ def _require_two(seen: Membership, member_id: int) -> None:
         what = ", ".join(f"{member.hex_id} {member.name}".strip() for member in seen.members)
         own = to_hex(seen.own) if seen.own else "none of them"
         raise NodeError(
-            f"etcd here is member {own} and lists {what or 'nobody'}: not itself and the voter {to_hex(member_id)} alone.",
+            f"etcd here is member {own} and lists {what or 'no member'}: not itself and the voter {to_hex(member_id)} alone.",
             "Nothing was changed: only the loss of the second of two voters is recovered from in this way. Use the playbook restore for others.",
         )
     if seen.leader:

@@ -124,7 +124,7 @@ def leader_line(step: Object, known: Collection[str]) -> str:
 
     move = step.get("leadership")
     if move:
-        best, *others = list(dict.fromkeys(called(each) for each in move["to"])) or ["nobody"]
+        best, *others = list(dict.fromkeys(called(each) for each in move["to"])) or ["another member"]
         rest = f" (else {shortened(others, 2)})" if others else ""
         return f"{called(move['from'])} leads; leadership moves to {best} first{rest}"
     leader = (step.get("quorum") or {}).get("leader")
