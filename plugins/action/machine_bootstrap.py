@@ -33,9 +33,6 @@ from ..plugin_utils.records.cluster_objects import CONTROL_PLANE_LABEL, MACHINE,
 from ..plugin_utils.records.secret_values import secret_value
 from ..plugin_utils.report.facts import PhaseFacts
 
-# Between the note of a start and the start itself: a call, and two clocks that may differ.
-START_SECONDS = 120
-
 
 class ActionModule(ControlPlaneAction):
     """Action plugin of the module kubeadm.control_plane.machine_bootstrap; see its documentation."""
@@ -222,7 +219,7 @@ class ActionModule(ControlPlaneAction):
     def _record(self, objects: ClusterObjects, state: str, message: str, limit: int = 0, peer_url: str = "") -> None:
         now = now_rfc3339()
         if limit:
-            self._ends_at = format_time((parse_time(now) or 0) + limit + START_SECONDS)
+            self._ends_at = format_time((parse_time(now) or 0) + limit + settings.BOOTSTRAP_START_SECONDS)
 
         def record(stored: Object) -> None:
             bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})

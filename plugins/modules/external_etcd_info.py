@@ -102,6 +102,7 @@ key_count:
 
 import typing as t
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError, read_text
 from ..module_utils.node.host import external_etcd
 from ..module_utils.node.machine_module import MachineModule
@@ -118,7 +119,7 @@ def main() -> None:
             "key": {"type": "str", "no_log": True},
             "names": {"type": "dict", "default": {}},
             "prefix": {"type": "str", "default": external_etcd.DEFAULT_PREFIX},
-            "timeout": {"type": "float", "default": external_etcd.DEFAULT_TIMEOUT_SECONDS},
+            "timeout": {"type": "float", "default": settings.ANSWER_SECONDS},
         },
         fencing=False,
         required_together=[("certificate", "key")],

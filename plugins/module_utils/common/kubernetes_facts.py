@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 DEFAULT_CERTIFICATES_DIR = "/etc/kubernetes/pki"
 DEFAULT_ETCD_DATA_DIR = "/var/lib/etcd"
 DEFAULT_BIND_PORT = 6443
-CERTIFICATE_VALIDITY_DAYS = 365
+CERTIFICATE_VALIDITY_DAYS, CA_VALIDITY_DAYS = 365, 3650
 HEALTH_CHECK_SECONDS = 240
 # From this API version on (v1beta4) each machine's own configuration has its timeouts.
 # Source: docs/reference/kubeadm.md, "Timeouts".

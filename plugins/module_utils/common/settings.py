@@ -31,6 +31,11 @@ PROGRESS_SECONDS = 15
 WATCH_SECONDS = 3600
 # For how long a run asks an API again that doesn't answer: its own machines may be the ones that are replaced.
 STORE_PATIENCE_SECONDS = 30.0
+# For how long another process may write to a file store before a writer gives up; until an API server serves a definition that it has taken.
+STORE_WRITE_SECONDS = 30.0
+DEFINITION_SERVED_SECONDS = 60
+# kubectl waits for ever; without a terminal no question of a credential plugin can be answered.
+CREDENTIAL_PLUGIN_SECONDS = 60.0
 # A lock that stands still for so long on the waiter's own clock is a dead run's. For a Lease: client-go's defaults for leader election.
 FILE_LOCK_SECONDS = 10.0
 LEASE_SECONDS = 15.0
@@ -74,6 +79,8 @@ BOOTSTRAP_TOKEN_SECONDS = 900
 # Until a machine that was started, or a host that is claimed, answers; until kubeadm has ended.
 MACHINE_SECONDS = 60
 BOOTSTRAP_SECONDS = 900
+# Between the note of a start and the start itself: a call, and two clocks that may differ.
+BOOTSTRAP_START_SECONDS = 120
 IMAGE_PULL_SECONDS = 300
 PACKAGES_SECONDS = 900.0
 RESET_SECONDS = 300.0
@@ -116,6 +123,8 @@ COMMAND_SECONDS = 600
 ROLE_SECONDS = 1800
 RESTART_SECONDS = 300
 HEALTHY_SECONDS = 600
+# On a busy host etcd's members may leave a question unanswered for some seconds: one that is down stays down.
+QUORUM_SECONDS = 30.0
 RENEWAL_SECONDS = 300
 CONFIGURATION_SECONDS = 300
 # kube-proxy has no readiness probe: a pod that ends a second after its start was ready for that second. Only what runs for so long is
@@ -125,5 +134,14 @@ ROTATION_RESTART_SECONDS = 600
 # What was just started shows what it has within moments; a busy host takes longer.
 ROTATION_PROOF_SECONDS = 180.0
 ROTATION_ROLLOUT_SECONDS = 600
+# The controller manager's new leader is elected within 15 seconds; then it goes through all namespaces. An API server that follows the
+# ConfigMap hears of it at once.
+ROTATION_PUBLISHED_SECONDS = 300.0
+ROTATION_AGGREGATED_SECONDS = 120.0
 # A kubelet has a pod's new token in its volume within two minutes; bound tokens are refreshed after 80 % of their hour, or of a day at most.
 ROTATION_TOKENS_SECONDS = 7200
+
+# --- The report ---
+
+# Days before its end from which a certificate is shown as one that ends soon.
+CERTIFICATES_SOON_DAYS = 30

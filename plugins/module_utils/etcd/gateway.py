@@ -19,12 +19,12 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ..common import settings
 from ..common.bounded_yaml import read_json
 from ..common.https import HttpClient, NotAsked, Unreachable, client_context, split_url
 from ..common.legible import one_line
 from .types import UNIMPLEMENTED, Alarm, EtcdError, Member, MemberList, Snapshot, Status
 
-DEFAULT_TIMEOUT_SECONDS = 3.0
 SNAPSHOT_TIMEOUT_SECONDS = 30.0
 SNAPSHOT_TOTAL_SECONDS = 1800.0
 _SHA256_BYTES = 32
@@ -88,7 +88,7 @@ class Gateway:
     """
 
     def __init__(
-        self, url: str, credentials: t.Optional[Credentials], timeout: float = DEFAULT_TIMEOUT_SECONDS
+        self, url: str, credentials: t.Optional[Credentials], timeout: float = settings.ANSWER_SECONDS
     ) -> None:
         context = None
         problem = refusal(url, credentials)

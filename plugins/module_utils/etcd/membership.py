@@ -15,9 +15,10 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 
+from ..common import settings
 from ..common.https import Unreachable
 from ..common.quorum import MemberState, Verdict, check_remove
-from .gateway import DEFAULT_TIMEOUT_SECONDS, Credentials, Gateway
+from .gateway import Credentials, Gateway
 from .types import NOT_FOUND, UNAVAILABLE, EtcdError, Member, to_hex
 from .view import View, look_again, members_view
 
@@ -58,7 +59,7 @@ class Cluster:
 
     endpoints: t.Sequence[str]
     credentials: t.Optional[Credentials]
-    timeout: float = DEFAULT_TIMEOUT_SECONDS
+    timeout: float = settings.ANSWER_SECONDS
     looks: int = 3
     interval: float = 2.5
     settle: float = 10.0

@@ -14,8 +14,9 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
+from ..common import settings
 from ..common.https import Unreachable
-from .gateway import DEFAULT_TIMEOUT_SECONDS, Credentials, Gateway, refusal
+from .gateway import Credentials, Gateway, refusal
 from .types import Alarm, EtcdError, Member, MemberList, Status, to_hex
 
 MAX_MEMBERS = 50
@@ -142,7 +143,7 @@ class View:
 
 
 def members_view(
-    endpoints: t.Sequence[str], credentials: t.Optional[Credentials], timeout: float = DEFAULT_TIMEOUT_SECONDS
+    endpoints: t.Sequence[str], credentials: t.Optional[Credentials], timeout: float = settings.ANSWER_SECONDS
 ) -> View:
     """Return the view of the given members and those they list.
 

@@ -17,13 +17,12 @@ import typing as t
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from ..common import timed_command
+from ..common import settings, timed_command
 from ..common.guard import NodeError, read_text
 from ..common.https import Answer, HttpClient, client_context
 
 ADMIN_KUBECONFIG = "/etc/kubernetes/admin.conf"
 MANIFESTS_DIRECTORY = "/etc/kubernetes/manifests"
-DEFAULT_TIMEOUT_SECONDS = 3.0
 _PAGE = 500
 
 
@@ -111,7 +110,7 @@ class ApiClient:
     ``date`` is the server's Date header of the latest answer (RFC 7231 text), "" before the first.
     """
 
-    def __init__(self, access: ApiAccess, server: str, timeout: float = DEFAULT_TIMEOUT_SECONDS) -> None:
+    def __init__(self, access: ApiAccess, server: str, timeout: float = settings.ANSWER_SECONDS) -> None:
         self._http = HttpClient(server, access.context, timeout)
         self._headers = {"Accept": "application/json", **access.headers}
         self.date = ""
@@ -187,7 +186,7 @@ class ApiClient:
         return document
 
 
-def own_client(kubeconfig: str = ADMIN_KUBECONFIG, timeout: float = DEFAULT_TIMEOUT_SECONDS) -> ApiClient:
+def own_client(kubeconfig: str = ADMIN_KUBECONFIG, timeout: float = settings.ANSWER_SECONDS) -> ApiClient:
     """Return a client of this machine's own API server.
 
     Of another kubeconfig than kubeadm's, which may be for another cluster than the one this machine carries, and where there is no such

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from ...module_utils.common import settings
 from ..crds import crd_names, definitions
 from ..objects import kinds
 from ..store import base
@@ -26,7 +27,6 @@ from . import recognition, roles
 Object = dict[str, Any]
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-SERVED_SECONDS = 60
 POLL_SECONDS = 0.25
 UPDATE_ATTEMPTS = 5
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -271,7 +271,7 @@ def _path(obj: Mapping[str, Any]) -> str:
 
 def _wait_served(api: KubernetesApi, change: Change) -> None:
     # Established: not only named, but answered for. What is sent before that is lost as "not found".
-    deadline = time.monotonic() + SERVED_SECONDS
+    deadline = time.monotonic() + settings.DEFINITION_SERVED_SECONDS
     while True:
         found = _read(api, change.path) or {}
         conditions = {each["type"]: each for each in (found.get("status") or {}).get("conditions") or []}
@@ -286,7 +286,7 @@ def _wait_served(api: KubernetesApi, change: Change) -> None:
             raise NotServed(
                 f"{change.title} is stored and the API server does not serve it",
                 api.host,
-                "; ".join(wrong) or f"it was not established within {SERVED_SECONDS} s",
+                "; ".join(wrong) or f"it was not established within {settings.DEFINITION_SERVED_SECONDS} s",
                 "Mend what it says (another definition may have taken its names), then run this again; it continues from here.",
             )
         time.sleep(POLL_SECONDS)

@@ -18,6 +18,7 @@ import warnings
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
+from ...module_utils.common import kubernetes_facts
 from ...module_utils.common.values import format_moment, read_moment
 from ..store.base import StoreError
 
@@ -35,8 +36,6 @@ except ImportError as _error:
 ALGORITHMS = ("RSA-2048", "RSA-3072", "RSA-4096", "ECDSA-P256", "ECDSA-P384")
 # The names that kubeadm gives its authorities, by the purpose in the Secret's name.
 CA_COMMON_NAMES = {"ca": "kubernetes", "etcd": "etcd-ca", "proxy": "front-proxy-ca"}
-CA_VALIDITY_DAYS = 3650
-CLIENT_VALIDITY_DAYS = 365
 # A machine whose clock is a little behind must not find a new certificate "not yet valid"; kubeadm takes as much.
 BACKDATE = timedelta(minutes=5)
 
@@ -77,7 +76,9 @@ class CertificateInfo:
     fingerprint: str
 
 
-def new_ca(common_name: str, now: str, algorithm: str = ALGORITHMS[0], days: int = CA_VALIDITY_DAYS) -> KeyPair:
+def new_ca(
+    common_name: str, now: str, algorithm: str = ALGORITHMS[0], days: int = kubernetes_facts.CA_VALIDITY_DAYS
+) -> KeyPair:
     """Return a new self-signed authority with kubeadm's key usages.
 
     Its certificate names itself as DNS name too. ``now`` is RFC 3339.
@@ -112,7 +113,7 @@ def new_client_certificate(
     organizations: t.Sequence[str],
     now: str,
     algorithm: str = ALGORITHMS[0],
-    days: int = CLIENT_VALIDITY_DAYS,
+    days: int = kubernetes_facts.CERTIFICATE_VALIDITY_DAYS,
 ) -> KeyPair:
     """Return a new client certificate signed by ``ca``.
 

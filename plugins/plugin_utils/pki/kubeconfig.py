@@ -16,6 +16,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from ...module_utils.common import kubernetes_facts
 from ...module_utils.common.values import read_moment
 from ..store.base import AlreadyExists, Object, Store
 from ..store.file import disk
@@ -26,7 +27,7 @@ from .kubeconfig_text import client_certificate, is_of_the_same_cluster, kubecon
 COMMON_NAME = "kubernetes-admin"
 ORGANIZATION = "system:masters"
 # Half of its year: Cluster API renews when less than that is left.
-RENEW_BEFORE = timedelta(days=certificates.CLIENT_VALIDITY_DAYS) / 2
+RENEW_BEFORE = timedelta(days=kubernetes_facts.CERTIFICATE_VALIDITY_DAYS) / 2
 
 
 @dataclass(frozen=True)

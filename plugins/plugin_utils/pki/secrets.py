@@ -15,6 +15,7 @@ import binascii
 import typing as t
 from dataclasses import dataclass, field
 
+from ...module_utils.common import kubernetes_facts
 from ...module_utils.common.values import controller_of
 from ..objects import kinds
 from ..objects.user_annotations import FROM_MANIFEST
@@ -323,7 +324,7 @@ def _generate(
     store: Store, cluster: Object, control_plane: Object, purpose: str, configuration: Object, now: str
 ) -> None:
     algorithm = str(configuration.get("encryptionAlgorithm") or certificates.ALGORITHMS[0])
-    days = int(configuration.get("caCertificateValidityPeriodDays") or certificates.CA_VALIDITY_DAYS)
+    days = int(configuration.get("caCertificateValidityPeriodDays") or kubernetes_facts.CA_VALIDITY_DAYS)
     if purpose == SERVICE_ACCOUNT:
         pair = certificates.new_service_account(algorithm)
     else:

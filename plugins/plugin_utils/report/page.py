@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.common import settings
 from . import chart, model, words
 from .elements import Element, clock, count, duration, el, html_text, moment, svg_text
 from .style import page_style, picture_style
@@ -190,7 +191,7 @@ def _certificates(report: model.ClusterReport) -> Element:
     rows = []
     for name, end in sorted(report.certificates, key=lambda each: (each[1], each[0])):
         left = words.days(end, now)
-        kind = words.BAD if left < 0 else words.WAITING if left < words.SOON_DAYS else words.GOOD
+        kind = words.BAD if left < 0 else words.WAITING if left < settings.CERTIFICATES_SOON_DAYS else words.GOOD
         said = "✕ over" if left < 0 else f"{'!' if kind == words.WAITING else '✓'} {left} d"
         rows.append(
             el(

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.common import settings
 from . import model
 from .elements import count, duration, moment
 
 DAY = 86400
-SOON_DAYS = 30
 GOOD, WAITING, BAD = "good", "wait", "bad"
 # How a run ended -> its words, and whether that is trouble.
 _ENDS: t.Final[dict[str, tuple[str, str]]] = {
@@ -108,7 +108,7 @@ def trouble(report: model.ClusterReport) -> tuple[str, str]:
     said, kind = ending(newest)
     if kind == GOOD and report.certificates and report.until is not None:
         name, end = soonest(report)
-        if days(end, report.until) < SOON_DAYS:
+        if days(end, report.until) < settings.CERTIFICATES_SOON_DAYS:
             return WAITING, f"{name} ends in {days(end, report.until)} days"
     return kind, newest.message or MEANINGS.get(newest.result, "") if kind != GOOD else said
 

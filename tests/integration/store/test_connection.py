@@ -22,8 +22,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority
 from management import Kubectl, admin_token
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import StoreError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import credentials
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
     ApiUnavailable,
     KubernetesApi,
@@ -163,7 +163,7 @@ def test_a_credential_plugin_that_does_not_end(
     server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is stopped with everything that it started, and what it said is told."""
-    monkeypatch.setattr(credentials, "PLUGIN_SECONDS", 1.0)
+    monkeypatch.setattr(settings, "CREDENTIAL_PLUGIN_SECONDS", 1.0)
     script = "echo 'open https://login.example.org and enter ABC' >&2; sleep 1000"
     path = kubeconfig(server, tmp_path, by_plugin("sh", args=["-c", script]))
     with pytest.raises(StoreError, match="did not end within 1 s and was stopped"):

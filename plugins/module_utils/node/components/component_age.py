@@ -18,11 +18,11 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 
-from ...common import guard, systemd_units
+from ...common import guard, settings, systemd_units
 from ...common.guard import NodeError
 from ..certificates.certificate_changes import changed_at, is_kubelets_own
 from . import pod_processes
-from .static_pod import COMPONENTS, QUORUM_SECONDS, Places, StaticPod
+from .static_pod import COMPONENTS, Places, StaticPod
 
 KUBELET = "kubelet"
 _ETCD, _API_SERVER = "etcd", "kube-apiserver"
@@ -127,7 +127,7 @@ class Components:
         # middle of this, nobody loses.
         running = bool(pod_processes.instances(_ETCD, self.places.proc, self.places.pod_logs))
         if running:
-            etcd.require_quorum(min(QUORUM_SECONDS, seconds))
+            etcd.require_quorum(min(settings.QUORUM_SECONDS, seconds))
         before_change()
         os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
         ending = pod_processes.instances(_API_SERVER, self.places.proc, self.places.pod_logs)

@@ -21,7 +21,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 
-from ...common import guard, systemd_units
+from ...common import guard, settings, systemd_units
 from ...common.guard import NodeError
 from ...common.https import HttpClient, Unreachable
 from ...common.quorum import figures
@@ -45,8 +45,6 @@ _WAITING_SECONDS = 3.0
 # After a pod's own time to end its runtime kills it. A process that is there some seconds later is not being ended by anybody.
 _GRACE_SECONDS, _ENDING_SECONDS = 30.0, 10.0
 _ASK_SECONDS = 2.0
-# On a busy host etcd's members may leave a question unanswered for some seconds: one that is down stays down.
-QUORUM_SECONDS = 30.0
 _QUORUM_POLL_SECONDS = 0.5
 
 
@@ -178,7 +176,7 @@ class StaticPod:
             return Restart(True, f"{self.component} would be restarted")
         deadline = time.monotonic() + seconds
         if not begun and not os.path.exists(parked) and not force:
-            self.require_quorum(min(QUORUM_SECONDS, seconds))
+            self.require_quorum(min(settings.QUORUM_SECONDS, seconds))
         before_change()
         if not begun:
             record = {"once": once, "from": sorted(self._instances()), "stage": _OUT}
@@ -254,7 +252,7 @@ class StaticPod:
                 self.runner(["systemctl", "restart", f"{self.places.kubelet}.service"])
             time.sleep(_POLL_SECONDS)
 
-    def require_quorum(self, seconds: float = QUORUM_SECONDS) -> None:
+    def require_quorum(self, seconds: float = settings.QUORUM_SECONDS) -> None:
         """Refuse to stop etcd where the other members are no quorum.
 
         With one or two voters they are none in any case.

@@ -23,13 +23,13 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from ...common import settings
 from ...common.bounded_yaml import read_json
 from ...common.guard import read_text
 from ...common.https import HttpClient, NotAsked, Unreachable, client_context
 from ...common.values import now_rfc3339
 from ..certificates.end_dates import not_after
 
-DEFAULT_TIMEOUT_SECONDS = 3.0
 # kube-apiserver's own default of --etcd-prefix.
 DEFAULT_PREFIX = "/registry"
 MOST_ENDPOINTS = 50
@@ -79,7 +79,7 @@ def of_api_server(manifest: str) -> t.Optional[ExternalEtcd]:
     )
 
 
-def look(external: ExternalEtcd, timeout: float = DEFAULT_TIMEOUT_SECONDS) -> dict[str, t.Any]:
+def look(external: ExternalEtcd, timeout: float = settings.ANSWER_SECONDS) -> dict[str, t.Any]:
     """Ask every endpoint once, all at the same time.
 
     Returns:
@@ -110,7 +110,7 @@ def look(external: ExternalEtcd, timeout: float = DEFAULT_TIMEOUT_SECONDS) -> di
 
 
 def look_again(
-    external: ExternalEtcd, looks: int, interval: float, timeout: float = DEFAULT_TIMEOUT_SECONDS
+    external: ExternalEtcd, looks: int, interval: float, timeout: float = settings.ANSWER_SECONDS
 ) -> dict[str, t.Any]:
     """Observe up to ``looks`` times until every endpoint serves.
 
@@ -127,7 +127,7 @@ def look_again(
 
 
 def count_keys(
-    external: ExternalEtcd, prefix: str = DEFAULT_PREFIX, timeout: float = DEFAULT_TIMEOUT_SECONDS
+    external: ExternalEtcd, prefix: str = DEFAULT_PREFIX, timeout: float = settings.ANSWER_SECONDS
 ) -> t.Optional[int]:
     """Return the number of keys below a prefix, None if unknown (the JSON gateway does not answer)."""
     start = f"{prefix.rstrip('/')}/"

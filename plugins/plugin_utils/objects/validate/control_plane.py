@@ -23,7 +23,6 @@ from .kubeadm_config_spec import validate_config
 from .machine_taints import validate_machine_taints
 
 _CONFIG = "spec.kubeadmConfigSpec"
-_DEFAULT_CA_DAYS = 3650
 # With fewer, removing a machine before its replacement comes would lose etcd's quorum.
 SURGELESS_REPLICAS = 3
 
@@ -215,7 +214,7 @@ def _certificates(
     path = child(_CONFIG, "clusterConfiguration")
     days = config.get("certificateValidityPeriodDays")
     ca_days = config.get("caCertificateValidityPeriodDays")
-    if days is not None and days > (_DEFAULT_CA_DAYS if ca_days is None else ca_days):
+    if days is not None and days > (kubernetes_facts.CA_VALIDITY_DAYS if ca_days is None else ca_days):
         rule = "a certificate cannot live longer than its CA (caCertificateValidityPeriodDays)"
         report.add(child(path, "certificateValidityPeriodDays"), days, rule, "Use fewer days.")
 

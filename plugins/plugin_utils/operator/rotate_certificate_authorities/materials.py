@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.bounded_yaml import read_json
 from ....module_utils.common.values import format_moment, read_moment
 from ...kubeadm.certificate_files import AUTHORITIES, CA, ETCD, FRONT_PROXY, SERVICE_ACCOUNT
@@ -184,7 +185,7 @@ def create(ctx: TaskContext, old: t.Mapping[str, KeyPair], now: str) -> Material
     """
     configuration = cluster_configuration(ctx.objects)
     algorithm = str(configuration.get("encryptionAlgorithm") or certificates.ALGORITHMS[0])
-    days = int(configuration.get("caCertificateValidityPeriodDays") or certificates.CA_VALIDITY_DAYS)
+    days = int(configuration.get("caCertificateValidityPeriodDays") or kubernetes_facts.CA_VALIDITY_DAYS)
     pairs: dict[tuple[str, str], KeyPair] = {}
     link = ""
     for authority, pair in old.items():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.common import settings
 from ....module_utils.workload_api.api import ADMIN_KUBECONFIG
 from ....module_utils.workload_api.compare_and_swap import MERGE, Read, Write
 from ...kubeadm.certificate_files import CA, FRONT_PROXY
@@ -29,10 +30,6 @@ AUTHENTICATION = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-
 CLIENT_CA, FRONT_CA = "client-ca-file", "requestheader-client-ca-file"
 _FIELD = {CLIENT_CA: CA, FRONT_CA: FRONT_PROXY}
 TOKENS = "service_account_tokens"
-# The controller manager's new leader is elected within 15 seconds; then it goes through all namespaces.
-PUBLISHED_SECONDS = 300.0
-# An API server that follows the ConfigMap hears of it at once.
-AGGREGATED_SECONDS = 120.0
 FRONT_PROXY_CLIENT = "front-proxy-client"
 SHOWN = 10
 
@@ -119,7 +116,7 @@ def authentication(objects: Objects, materials: Materials, authorities: t.Collec
 
 
 def _await_authentication(ctx: TaskContext, materials: Materials, authorities: t.Collection[str], stage: str) -> None:
-    waiting = ctx.plugin.waiting(ctx.cluster, PUBLISHED_SECONDS)
+    waiting = ctx.plugin.waiting(ctx.cluster, settings.ROTATION_PUBLISHED_SECONDS)
     read = Read(AUTHENTICATION, (f"data.{CLIENT_CA}", f"data.{FRONT_CA}"))
     while True:
         said = ctx.workload([read], lambda found: authentication(found, materials, authorities, stage))
@@ -130,7 +127,7 @@ def _await_authentication(ctx: TaskContext, materials: Materials, authorities: t
         if not waiting.again("extension-apiserver-authentication has not got the new authorities yet"):
             raise CommandFailure(
                 f"the ConfigMap kube-system/extension-apiserver-authentication does not have the authorities of the stage {stage} after "
-                f"{PUBLISHED_SECONDS:.0f} s. Every API server adds its own to it: look at their logs, then retry."
+                f"{settings.ROTATION_PUBLISHED_SECONDS:.0f} s. Every API server adds its own to it: look at their logs, then retry."
             )
 
 
@@ -143,7 +140,7 @@ def _await_aggregated(ctx: TaskContext, materials: Materials) -> None:
         materials.pair(FRONT_PROXY, NEW), FRONT_PROXY_CLIENT, [], ctx.now(), certificates.ALGORITHMS[3], days=1
     )
     question = {"front_proxy": {"certificate": pair.crt, "secret": pair.key}, "pki": node_authorities.folder(ctx)}
-    waiting = ctx.plugin.waiting(ctx.cluster, AGGREGATED_SECONDS)
+    waiting = ctx.plugin.waiting(ctx.cluster, settings.ROTATION_AGGREGATED_SECONDS)
     while True:
         known = ctx.call(node_authorities.MODULE, question)["aggregated"]
         answers = [each for each in known if _well(each["current"])]
@@ -178,7 +175,7 @@ def _await_roots(ctx: TaskContext, materials: Materials, stage: str) -> None:
     They are in every namespace's kube-root-ca.crt, and in every token's Secret.
     """
     wanted = materials.fingerprints(CA, rotation.trusted(stage))
-    waiting = ctx.plugin.waiting(ctx.cluster, PUBLISHED_SECONDS)
+    waiting = ctx.plugin.waiting(ctx.cluster, settings.ROTATION_PUBLISHED_SECONDS)
     while True:
         found = ctx.call(TOKENS, {})
         behind = [
@@ -195,7 +192,7 @@ def _await_roots(ctx: TaskContext, materials: Materials, stage: str) -> None:
             return
         if not waiting.again(f"the controller manager has not published the CA in {behind[0]} yet"):
             raise CommandFailure(
-                f"these do not have the CA of the stage {stage} after {PUBLISHED_SECONDS:.0f} s: {', '.join(behind[:SHOWN])}. The controller "
+                f"these do not have the CA of the stage {stage} after {settings.ROTATION_PUBLISHED_SECONDS:.0f} s: {', '.join(behind[:SHOWN])}. The controller "
                 "manager writes them: look at its logs, then retry."
             )
 

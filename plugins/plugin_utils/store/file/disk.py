@@ -20,10 +20,10 @@ import time
 import typing as t
 import uuid
 
+from ....module_utils.common import settings
 from ..base import StoreError
 
 TEMPORARY_PREFIX = ".tmp-"
-LOCK_SECONDS = 30.0
 LOCK_POLL_SECONDS = 0.02
 SECRET_FILE_MODE = 0o600
 SECRET_FOLDER_MODE = 0o700
@@ -206,7 +206,7 @@ def remove_leftovers(folder: str) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: str, wait_seconds: float = LOCK_SECONDS) -> t.Iterator[None]:
+def locked(path: str, wait_seconds: float = settings.STORE_WRITE_SECONDS) -> t.Iterator[None]:
     """Hold an advisory lock on a file of its own.
 
     The system releases it when the process ends, however it ends.

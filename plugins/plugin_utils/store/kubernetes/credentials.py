@@ -19,12 +19,11 @@ import subprocess
 import time
 import typing as t
 
+from ....module_utils.common import settings
 from ....module_utils.common.redact import redact
 from ....module_utils.common.values import parse_time
 from .kubeconfig_reader import Entry, Kubeconfig, NoKubeconfig, read_text
 
-# kubectl waits for ever; without a terminal nobody can answer what a plugin asks.
-PLUGIN_SECONDS = 60.0
 # How long before their end credentials are asked for anew; less for those that live shortly.
 EARLY_SECONDS = 60.0
 _API_VERSIONS = tuple(f"client.authentication.k8s.io/{each}" for each in ("v1", "v1beta1", "v1alpha1"))
@@ -211,13 +210,15 @@ class Plugin(Credentials):
                 start_new_session=True,
             ) as process:
                 try:
-                    out, words = process.communicate(timeout=PLUGIN_SECONDS)
+                    out, words = process.communicate(timeout=settings.CREDENTIAL_PLUGIN_SECONDS)
                 except BaseException:
                     os.killpg(process.pid, signal.SIGKILL)
                     raise
         except subprocess.TimeoutExpired as error:
             said = self._said(error.stderr or b"", more)
-            raise self._failed(f"it did not end within {PLUGIN_SECONDS:.0f} s and was stopped{said}") from error
+            raise self._failed(
+                f"it did not end within {settings.CREDENTIAL_PLUGIN_SECONDS:.0f} s and was stopped{said}"
+            ) from error
         except OSError as error:
             raise self._failed(f"it could not be started: {error.strerror}") from error
         if process.returncode < 0:
