@@ -161,11 +161,10 @@ removed:
 from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
-from ..module_utils.etcd.arguments import LOCAL_MEMBER
 from ..module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
 from ..module_utils.etcd.snapshot.take import DIRECTORY, HASH, RESTORE, SnapshotError, Taken, Wanted, take
 from ..module_utils.etcd.snapshot.tool import image_tool
-from ..module_utils.etcd.types import from_hex
+from ..module_utils.etcd.types import LOCAL_MEMBER, from_hex
 from ..module_utils.node.machine_module import MachineModule
 
 

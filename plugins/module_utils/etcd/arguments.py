@@ -13,8 +13,7 @@ import typing as t
 from ..common import settings
 from .gateway import KUBEADM_CREDENTIALS, Credentials
 from .membership import Cluster
-
-LOCAL_MEMBER = "https://127.0.0.1:2379"
+from .types import LOCAL_MEMBER
 
 ETCD: dict[str, dict[str, t.Any]] = {
     "endpoints": {"type": "list", "elements": "str", "default": [LOCAL_MEMBER]},

@@ -22,7 +22,7 @@ from ..common.https import Unreachable, split_url
 from ..workload_api.api import ADMIN_KUBECONFIG
 from .gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
 from .snapshot import database
-from .types import EtcdError, Member
+from .types import LOCAL_MEMBER, EtcdError, Member
 
 FLAG = "--force-new-cluster"
 _DATA_DIR = re.compile(r"^(\s*- )([\"']?)--data-dir=([^\s\"']+)", re.MULTILINE)
@@ -40,7 +40,7 @@ class Places:
     state: str = guard.STATE_DIRECTORY
     kubernetes: str = "/etc/kubernetes"
     kubeconfig: str = ADMIN_KUBECONFIG
-    etcd_url: str = "https://127.0.0.1:2379"
+    etcd_url: str = LOCAL_MEMBER
     credentials: t.Optional[Credentials] = KUBEADM_CREDENTIALS
     kubelet: str = "kubelet"
 

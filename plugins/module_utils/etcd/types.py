@@ -11,6 +11,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+# Where kubeadm has the member of a machine listen for that machine.
+LOCAL_MEMBER = "https://127.0.0.1:2379"
 # google.golang.org/grpc/codes
 GRPC_CODES = {
     1: "CANCELLED",

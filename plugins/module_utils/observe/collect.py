@@ -22,6 +22,7 @@ from ..common.values import now_rfc3339
 from ..etcd import local
 from ..etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ..etcd.restore import single_voter_unit
+from ..etcd.types import LOCAL_MEMBER
 from ..etcd.view import View, look_again, members_view
 from ..node.bootstrap import bootstrap_unit as bootstrap
 from ..node.certificates import end_dates
@@ -40,7 +41,6 @@ from ..workload_api.api import (
 from ..workload_api.wanted import Wanted, read_wanted
 
 OBSERVATION_VERSION = "v1"
-LOCAL_ETCD = "https://127.0.0.1:2379"
 ETCD_DATA = "/var/lib/etcd/member"
 STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 
@@ -66,7 +66,7 @@ class Places:
     manifests: str = MANIFESTS_DIRECTORY
     pki: str = end_dates.PKI_DIRECTORY
     kubectl: str = "kubectl"
-    etcd_url: str = LOCAL_ETCD
+    etcd_url: str = LOCAL_MEMBER
     etcd_credentials: Credentials = KUBEADM_CREDENTIALS
     etcd_data: str = ETCD_DATA
     bootstrap: bootstrap.Places = field(default_factory=bootstrap.Places)

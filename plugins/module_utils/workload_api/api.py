@@ -23,6 +23,7 @@ from ..common.https import Answer, HttpClient, client_context
 
 ADMIN_KUBECONFIG = "/etc/kubernetes/admin.conf"
 MANIFESTS_DIRECTORY = "/etc/kubernetes/manifests"
+MERGE_PATCH = "application/merge-patch+json"
 _PAGE = 500
 
 

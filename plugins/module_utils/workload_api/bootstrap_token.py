@@ -25,7 +25,7 @@ TOKEN_PATTERN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 TOKEN_ID_PATTERN = re.compile(r"[a-z0-9]{6}")
 _ALPHABET = string.ascii_lowercase + string.digits
 _SECRETS = "/api/v1/namespaces/kube-system/secrets"
-_CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
+CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 _POLL_SECONDS = 0.25
 
 
@@ -114,7 +114,7 @@ def wait_until_signed(client: ApiClient, token_id: str, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while True:
         try:
-            info = client.get(_CLUSTER_INFO)
+            info = client.get(CLUSTER_INFO)
         except ApiError:
             info = None
         if f"jws-kubeconfig-{token_id}" in ((info or {}).get("data") or {}):

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 from ..common.guard import NodeError
 from ..common.https import Answer, Unreachable
-from .api import ApiClient, ApiError
+from .api import MERGE_PATCH, ApiClient, ApiError
 
 CREATE, MERGE, STRATEGIC = "create", "merge", "strategic"
 # An object of the API, or for CREATE its list: /api/v1/... or /apis/GROUP/VERSION/...
 _PATH = re.compile(r"/(?:api/v1|apis/[a-z0-9.-]+/[a-z0-9]+)(?:/[A-Za-z0-9:._-]+){1,6}")
 _ALWAYS = ("apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid", "metadata.resourceVersion")
 _CONTENT_TYPES = {
-    MERGE: "application/merge-patch+json",
+    MERGE: MERGE_PATCH,
     STRATEGIC: "application/strategic-merge-patch+json",
 }
 

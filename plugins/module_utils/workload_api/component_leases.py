@@ -14,7 +14,7 @@ import time
 import typing as t
 from urllib.parse import quote
 
-from .api import ApiClient
+from .api import MERGE_PATCH, ApiClient
 
 ELECTED = ("kube-controller-manager", "kube-scheduler")
 # A holder renews every 2 s (--leader-elect-retry-period): one that lives does it in this time, and is then left alone.
@@ -25,7 +25,6 @@ _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 # Up to Kubernetes 1.19 the same election is also kept as an annotation of one of these; both would have to change at once.
 _OLDER_LOCKS = ("/api/v1/namespaces/kube-system/endpoints", "/api/v1/namespaces/kube-system/configmaps")
 _OLDER_ANNOTATION = "control-plane.alpha.kubernetes.io/leader"
-_MERGE = "application/merge-patch+json"
 
 
 def hosts_of(client: ApiClient, node: str) -> set[str]:
@@ -83,7 +82,7 @@ def take(
         path = f"{_LEASES}/{name}"
         # What client-go's own release of a Lease leaves: no holder, for which nobody waits.
         change = {"metadata": {"resourceVersion": _version(lease)}, "spec": {"holderIdentity": ""}}
-        answer = client.send("PATCH", path, change, _MERGE)
+        answer = client.send("PATCH", path, change, MERGE_PATCH)
         if answer.status not in (404, 409):
             client.checked(answer, path)
             taken.append(name)

@@ -17,7 +17,7 @@ import typing as t
 from ..common.guard import Fenced, NodeError
 from ..common.https import Unreachable, client_context
 from ..common.values import now_microtime
-from .api import ADMIN_KUBECONFIG, ApiAccess, ApiClient, ApiError, own_server, read_access
+from .api import ADMIN_KUBECONFIG, MERGE_PATCH, ApiAccess, ApiClient, ApiError, own_server, read_access
 from .bootstrap_token import GROUP
 
 NAMESPACE, NAME = "kube-system", "kubeadm-control-plane"
@@ -25,7 +25,6 @@ LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 SEEN_BY = f"the cluster has seen (Lease {NAMESPACE}/{NAME})"
 _RBAC = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{NAMESPACE}"
 _READER = f"{NAME}:fencing"
-_MERGE = "application/merge-patch+json"
 _ATTEMPTS = 20
 
 
@@ -160,7 +159,7 @@ def _written(client: ApiClient, lease: t.Optional[t.Mapping[str, t.Any]], number
         path = f"{LEASES}/{NAME}"
         version = (lease.get("metadata") or {}).get("resourceVersion")
         change = {"metadata": {"resourceVersion": version}, "spec": spec}
-        answer = client.send("PATCH", path, change, _MERGE)
+        answer = client.send("PATCH", path, change, MERGE_PATCH)
     if answer.status in (404, 409):
         return False
     client.checked(answer, path)

@@ -11,6 +11,7 @@ from ansible.module_utils.basic import missing_required_lib
 
 from ...module_utils.common.violations import Report
 from ..objects import kinds, user_annotations
+from ..objects.conditions import FALSE, TRUE, UNKNOWN
 from ..objects.user_annotations import ReadinessGate
 
 try:
@@ -22,7 +23,6 @@ except ImportError:
     HAS_JMESPATH = False
 
 Object = dict[str, t.Any]
-TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 # The gate that stands for an annotation which can't be read: nothing disruptive happens until it is corrected.
 UNREADABLE = "readiness-gates"
 

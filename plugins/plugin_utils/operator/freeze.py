@@ -16,13 +16,13 @@ from typing import Any
 
 from ..objects import actions, origin
 from ..objects.actions import Object
+from ..objects.kinds import LABEL_CLUSTER_NAME
 from . import kinds
 from .custom import plan as custom
 from .planner_types import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
 
 # A store keeps an object in a file of its name.
 LONGEST_NAME = 240
-_CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name"
 
 
 def group_plans(root: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
@@ -242,7 +242,7 @@ def new_root(obj: Mapping[str, Any], cluster: str, namespace: str) -> Object:
     """Return the user's object as created in the store for a cluster."""
     metadata = obj["metadata"]
     made: Object = {"apiVersion": actions.API_VERSION, "kind": obj["kind"], "spec": obj["spec"]}
-    labels = {**(metadata.get("labels") or {}), _CLUSTER_LABEL: cluster}
+    labels = {**(metadata.get("labels") or {}), LABEL_CLUSTER_NAME: cluster}
     made["metadata"] = {"name": metadata["name"], "namespace": namespace, "labels": labels}
     if metadata.get("annotations"):
         made["metadata"]["annotations"] = metadata["annotations"]

@@ -17,12 +17,12 @@ import copy
 import typing as t
 
 from ...module_utils.workload_api import compare_and_swap
+from ...module_utils.workload_api.bootstrap_token import CLUSTER_INFO
 from ..documents.read import read_documents
 from ..kubeadm.configuration import yaml_documents
 from . import kubeadm_config_map
 from .writes import Change, Objects, Plan, WorkloadError, resource_version
 
-CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 KUBECONFIG = "kubeconfig"
 _OBJECT = "ConfigMap kube-public/cluster-info"
 _LONGEST = 262144
@@ -119,4 +119,4 @@ def _kubeconfig(text: str) -> t.Optional[dict[str, t.Any]]:
     return document if isinstance(entry, dict) else None
 
 
-__all__ = ["CLUSTER_INFO", "READS", "WorkloadError", "plan", "server_of", "server_url"]
+__all__ = ["READS", "WorkloadError", "plan", "server_of", "server_url"]

@@ -11,13 +11,13 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.common import kubernetes_facts
-from ...module_utils.workload_api import compare_and_swap
+from ...module_utils.workload_api import bootstrap_token, compare_and_swap
 from .writes import Change, Objects, Plan, WorkloadError, resource_version
 
 GROUP = "rbac.authorization.k8s.io"
 RBAC = f"/apis/{GROUP}/v1"
 NODES_GROUP = "system:nodes"
-BOOTSTRAPPERS_GROUP = "system:bootstrappers:kubeadm:default-node-token"
+BOOTSTRAPPERS_GROUP = bootstrap_token.GROUP
 
 KUBELET_CLIENT = "kubeadm:apiserver-kubelet-client"
 KUBELET_CLIENT_PATH = f"{RBAC}/clusterrolebindings/{KUBELET_CLIENT}"

@@ -16,10 +16,9 @@ from ...common import kubernetes_facts, kubernetes_versions, settings, systemd_u
 from ...common.guard import NodeError, exclusive
 from ...common.redact import redact
 from ...etcd.gateway import KUBEADM_CREDENTIALS, Credentials
+from ...etcd.types import LOCAL_MEMBER
 from ...etcd.view import members_view
 from .bootstrap_unit import UNIT_PREFIX, Bootstrap, Places
-
-_LOCAL_ETCD = "https://127.0.0.1:2379"
 
 
 def reset(
@@ -29,7 +28,7 @@ def reset(
     whole_cluster: bool = False,
     places: t.Optional[Places] = None,
     runner: systemd_units.Runner = systemd_units.run,
-    etcd_url: str = _LOCAL_ETCD,
+    etcd_url: str = LOCAL_MEMBER,
     credentials: Credentials = KUBEADM_CREDENTIALS,
 ) -> bool:
     """Reset kubeadm on this machine; return whether there was anything to undo.

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 
 from ...common.guard import NodeError
 from ...common.https import HttpClient, Unreachable, client_context, split_url
+from ...etcd.types import LOCAL_MEMBER
 from ...workload_api.api import ADMIN_KUBECONFIG, ApiClient, ApiError, own_server, read_access
 
 API_SERVER, ETCD = "kube-apiserver", "etcd"
-ETCD_URL = "https://127.0.0.1:2379"
 TIMEOUT_SECONDS = 5.0
 _JWKS = "/openid/v1/jwks"
 
@@ -31,7 +31,7 @@ class Servers:
     pki: str = "/etc/kubernetes/pki"
     manifests: str = "/etc/kubernetes/manifests"
     kubeconfig: str = ADMIN_KUBECONFIG
-    etcd_url: str = ETCD_URL
+    etcd_url: str = LOCAL_MEMBER
     kubectl: str = "kubectl"
 
     def url(self, server: str) -> t.Optional[str]:

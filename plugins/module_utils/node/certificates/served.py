@@ -12,6 +12,7 @@ import typing as t
 
 from ...common.guard import NodeError
 from ...common.https import split_url
+from ...etcd.types import LOCAL_MEMBER
 
 
 def listener(name: str, words: t.Sequence[str]) -> tuple[str, int]:
@@ -28,7 +29,7 @@ def listener(name: str, words: t.Sequence[str]) -> tuple[str, int]:
         url = f"https://{f'[{host}]' if ':' in host else host}:{flags.get('secure-port', '6443')}"
     else:
         urls = flags.get("listen-client-urls" if name == "etcd-server" else "listen-peer-urls", "").split(",")
-        url = next((each for each in urls if each.startswith("https")), "https://127.0.0.1:2379")
+        url = next((each for each in urls if each.startswith("https")), LOCAL_MEMBER)
     try:
         return split_url(url)[1:]
     except ValueError as error:

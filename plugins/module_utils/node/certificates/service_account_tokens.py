@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from ...common.guard import NodeError
 from ...common.values import controller_of
 from ...workload_api import untrusted
-from ...workload_api.api import ApiClient, ApiError
+from ...workload_api.api import MERGE_PATCH, ApiClient, ApiError
 from ..components.static_pod import COMPONENTS
 
 SECRETS = "/api/v1/secrets"
@@ -36,7 +36,6 @@ _KINDS = ("kubernetes.io~secret", "kubernetes.io~projected")
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 _MOST_BYTES = 64 * 1024
 _POLL_SECONDS = 0.5
-MERGE_PATCH = "application/merge-patch+json"
 
 Object = dict[str, t.Any]
 

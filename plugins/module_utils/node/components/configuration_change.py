@@ -24,6 +24,7 @@ from ...common import carried, guard, settings, systemd_units
 from ...common.guard import NodeError
 from ...common.redact import redact
 from ...common.values import now_rfc3339
+from ...etcd.types import LOCAL_MEMBER
 from . import static_pod
 from .rendered_manifests import Tools
 
@@ -47,7 +48,7 @@ class Places:
     proc: str = "/proc"
     pod_logs: str = "/var/log/pods"
     kubelet_health: str = "http://127.0.0.1:10248"
-    etcd_url: str = "https://127.0.0.1:2379"
+    etcd_url: str = LOCAL_MEMBER
     unit_of_kubelet: str = "kubelet"
     tools: Tools = field(default_factory=Tools)
 

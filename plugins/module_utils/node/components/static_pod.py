@@ -28,7 +28,7 @@ from ...common.quorum import figures
 from ...common.redact import redact
 from ...etcd.gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
 from ...etcd.membership import member_states
-from ...etcd.types import EtcdError
+from ...etcd.types import LOCAL_MEMBER, EtcdError
 from ...etcd.view import members_view
 from ...workload_api.api import own_server
 from . import pod_processes
@@ -59,7 +59,7 @@ class Places:
     state: str = os.path.join(guard.STATE_DIRECTORY, "static-pods")
     proc: str = "/proc"
     pod_logs: str = "/var/log/pods"
-    etcd_url: str = "https://127.0.0.1:2379"
+    etcd_url: str = LOCAL_MEMBER
     credentials: t.Optional[Credentials] = KUBEADM_CREDENTIALS
     kubelet: str = "kubelet"
 

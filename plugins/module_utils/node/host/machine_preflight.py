@@ -26,6 +26,7 @@ from ..bootstrap import image_check, script
 from . import fitness, host_facts, missing_images
 from .external_etcd import ExternalEtcd, look
 from .host_facts import HostPlaces
+from .missing_images import CONTAINERD_CONFIG
 
 ERROR, WARNING = "error", "warning"
 MINIMUM_PYTHON = (3, 9)
@@ -46,7 +47,6 @@ HOLDERS = {
 # RFC 1123 as Kubernetes wants it of a Node's name.
 _NODE_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _COMM_LENGTH = 15
-_CONTAINERD = "/etc/containerd/config.toml"
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def _cgroups(version: str, where: HostPlaces) -> list[Check]:
         )
     else:
         checks.append(_ok("SystemVerification"))
-    runtime = guard.read_text(_CONTAINERD)
+    runtime = guard.read_text(CONTAINERD_CONFIG)
     driver = re.search(r"^\s*SystemdCgroup\s*=\s*(true|false)", runtime, re.MULTILINE)
     if (
         runtime
@@ -273,7 +273,7 @@ def _cgroups(version: str, where: HostPlaces) -> list[Check]:
         and kubernetes_facts.sets_systemd_cgroups(version)
         and (driver is None or driver.group(1) == "false")
     ):
-        text = f"{_CONTAINERD} does not set SystemdCgroup = true, and kubeadm gives the kubelet the cgroup driver systemd since 1.22"
+        text = f"{CONTAINERD_CONFIG} does not set SystemdCgroup = true, and kubeadm gives the kubelet the cgroup driver systemd since 1.22"
         checks.append(
             Check("CgroupDriver", False, WARNING, text, "Set it, or set cgroupDriver in the kubelet's configuration.")
         )

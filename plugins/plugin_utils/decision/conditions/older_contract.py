@@ -16,13 +16,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....module_utils.common.values import clip, condition_in, format_time
-from ...objects.conditions import HEALTH_MARKS, INFRASTRUCTURE_READY, INITIALIZED, SCALING_DOWN, SCALING_UP
+from ...objects.conditions import HEALTH_MARKS, INFRASTRUCTURE_READY, INITIALIZED, READY, SCALING_DOWN, SCALING_UP
 from .. import terms
 
 Object = dict[str, Any]
 
 ERROR, WARNING, INFO = "Error", "Warning", "Info"
-READY = "Ready"
 # Old type -> today's, the reasons where it is False and where it is Unknown, and the severity where it is False.
 _CONTROL_PLANE: Mapping[str, tuple[str, str, str, str]] = {
     "Available": (INITIALIZED, "WaitingForKubeadmInit", "WaitingForKubeadmInit", INFO),

@@ -22,11 +22,10 @@ from ..conditions.control_plane import initialized
 from ..conditions.machine import health_conditions, is_true
 from ..creation.bootstrap import voters_of_nobody
 from ..outcome import Context, Outcome, block, held, reason, target
+from ..remediation.replacement import CANNOT
 from ..snapshot.typed_snapshot import MachineView, View
 from .hooks import held_by_hooks
 from .leadership import hand_over
-
-CANNOT_BE_REMEDIATED = "CannotBeRemediated"
 
 _HELP_OTHERS = "Bring the other machines back to health first. If the data of this one is not needed, that is the user's decision: see status."
 # A store never takes a mark of deletion back by itself.
@@ -67,7 +66,7 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
         return Outcome(terms.REMOVE, [reason("BootstrapFailed", text)], target(machine, resume=machine.deleting))
     if view.endpoint_answers or view.initialized or view.latched:
         text = f"the bootstrap of machine {machine.name} failed ({said}), but a control plane exists: its data may be the only copy"
-        name = CANNOT_BE_REMEDIATED
+        name = CANNOT
     else:
         text = f"the bootstrap of machine {machine.name} failed ({said}), and it is unknown whether a control plane exists: {_unknown(view)}"
         name = "InitializationUnknown"
@@ -167,7 +166,7 @@ def _needed(view: View) -> tuple[str, ...]:
 
 
 def _refused(text: str, waits: bool, fix: str = _HELP_OTHERS) -> Outcome:
-    outcome = block(CANNOT_BE_REMEDIATED, text, fix)
+    outcome = block(CANNOT, text, fix)
     if waits:
         outcome.action = terms.WAIT
     return outcome

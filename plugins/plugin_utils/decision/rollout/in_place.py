@@ -15,10 +15,10 @@ from typing import Any
 
 from ...documents.names import typed_name
 from ...objects import kinds
+from ...objects.conditions import ROLLING_OUT, SCALING_DOWN
 from .. import terms
 from ..outcome import Outcome, block, reason
 from ..snapshot.typed_snapshot import View
-from .scaling import ROLLING_OUT, SCALING_DOWN
 
 ACTION_UNFINISHED = "ActionUnfinished"
 ROTATION_UNFINISHED = "RotationUnfinished"

@@ -15,6 +15,7 @@ from ....module_utils.common.kubernetes_versions import parse
 from ....module_utils.common.values import clip
 from ...objects import advice, kinds
 from ...objects.bootstrap_data import health_check_seconds
+from ...objects.conditions import ROLLING_OUT, SCALING_DOWN
 from .. import terms
 from ..checks.preflight import preflight
 from ..creation.growth import join
@@ -25,8 +26,6 @@ from .gates import Step
 from .selection import behind_endpoint, select
 
 Object = dict[str, Any]
-ROLLING_OUT = "RollingOut"
-SCALING_DOWN = "ScalingDown"
 ENDPOINT_ON_MACHINE = "EndpointOnMachine"
 _IN_PLACE = (
     "Bring the machines up to date where they are: the Action upgrade for a version (docs/upgrade_in_place.md), changeConfiguration for the configuration "

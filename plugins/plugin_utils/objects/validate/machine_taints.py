@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ....module_utils.common.kubernetes_facts import LABEL_MASTER
 from ....module_utils.common.violations import Report, item
 from ...documents import names
 
@@ -21,7 +22,6 @@ ALWAYS = "Always"
 _UNINITIALIZED = ("node.cluster.x-k8s.io/uninitialized", "node.cluster.x-k8s.io/outdated-revision")
 _NODE_PREFIX, _OUT_OF_SERVICE = "node.kubernetes.io/", "node.kubernetes.io/out-of-service"
 _CLOUD_PREFIX = "node.cloudprovider.kubernetes.io/"
-_MASTER = "node-role.kubernetes.io/master"
 
 
 def taint_name(taint: Mapping[str, Any]) -> str:
@@ -60,7 +60,7 @@ def _key(key: str, path: str, report: Report) -> None:
     elif key.startswith(_CLOUD_PREFIX):
         rule = "keys of node.cloudprovider.kubernetes.io/ belong to the kubelet and to the cloud controller manager"
         report.add(path, key, rule, "Use a key of your own.")
-    elif key == _MASTER:
+    elif key == LABEL_MASTER:
         rule = "kubeadm gave this key up with Kubernetes 1.24"
         report.add(
             path, key, rule, "Use node-role.kubernetes.io/control-plane; for older ones nodeRegistration.taints."

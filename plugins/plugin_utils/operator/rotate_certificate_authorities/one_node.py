@@ -12,6 +12,7 @@ import hashlib
 import typing as t
 from dataclasses import dataclass, field
 
+from ....module_utils.workload_api.api import MANIFESTS_DIRECTORY
 from ...kubeadm.certificate_files import (
     API_SERVER,
     BUNDLE,
@@ -40,7 +41,6 @@ from .materials import Materials
 from .stages import DROP, NEW, OLD, TRUST, Content
 
 Object = dict[str, t.Any]
-MANIFESTS = "/etc/kubernetes/manifests"
 SERVING = f"{PKI}/apiserver.crt"
 # Which flags lead to which of kubeadm's files: a rotation changes those files, and nothing else would follow.
 LAYOUT: t.Mapping[str, t.Mapping[str, str]] = {
@@ -145,7 +145,7 @@ class NodeCertificates:
         if content.kind == rotation.FLAGS:
             stem = self._at(rotation.signer(content.shows) if content.shows else rotation.SIGNER_USUAL)
             flags = {name: f"{stem}{suffix}" for name, suffix in rotation.SIGNER_FLAGS.items()}
-            return [{"path": f"{MANIFESTS}/{content.path}.yaml", "flags": flags}]
+            return [{"path": f"{MANIFESTS_DIRECTORY}/{content.path}.yaml", "flags": flags}]
         if content.path.startswith(f"{PKI}/ca-signing-"):
             pair = self.materials.pair(CA, (*content.trusts, content.shows)[0])
             return [

@@ -14,6 +14,7 @@ import typing as t
 
 from ....module_utils.common import settings
 from ....module_utils.workload_api.api import ADMIN_KUBECONFIG
+from ....module_utils.workload_api.bootstrap_token import CLUSTER_INFO
 from ....module_utils.workload_api.compare_and_swap import MERGE, Read, Write
 from ...kubeadm.certificate_files import CA, FRONT_PROXY
 from ...pki import certificates, kubeconfig_text, reissue, secrets
@@ -24,12 +25,11 @@ from . import node_authorities, tokens
 from . import stages as rotation
 from .materials import PURPOSES, Materials
 from .stages import DROP, ISSUE, NEW, OLD, TRUST
+from .tokens import TOKENS
 
-CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 AUTHENTICATION = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 CLIENT_CA, FRONT_CA = "client-ca-file", "requestheader-client-ca-file"
 _FIELD = {CLIENT_CA: CA, FRONT_CA: FRONT_PROXY}
-TOKENS = "service_account_tokens"
 FRONT_PROXY_CLIENT = "front-proxy-client"
 SHOWN = 10
 

@@ -11,13 +11,11 @@ from ....module_utils.common.violations import ManifestError, Violation
 from ...calls.failure import ControlPlaneFailure
 from ...documents.read import Document, read_files
 from ...filters.kubeadm import plain
-from ...objects import actions
+from ...objects import actions, kinds
 from ...objects.actions import FieldError
 from ...records.cluster_objects import Object
 from .. import freeze, validate
 from .progress import Executions
-
-_CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name"
 
 
 def wanted(arguments: t.Mapping[str, t.Any], executions: Executions) -> Object:
@@ -122,7 +120,7 @@ def _with_mode(obj: Object, mode: str) -> None:
 
 
 def _check_cluster(obj: Object, executions: Executions) -> None:
-    owner = (obj["metadata"].get("labels") or {}).get(_CLUSTER_LABEL, executions.cluster)
+    owner = (obj["metadata"].get("labels") or {}).get(kinds.LABEL_CLUSTER_NAME, executions.cluster)
     namespace = obj["metadata"].get("namespace") or executions.namespace
     if owner != executions.cluster or namespace != executions.namespace:
         raise ControlPlaneFailure(

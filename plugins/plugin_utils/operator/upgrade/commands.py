@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common import kubernetes_facts, kubernetes_versions, settings
+from ....module_utils.workload_api.api import MANIFESTS_DIRECTORY
 from ...objects.actions import FieldError
 from .. import command_type
 from ..command_type import Command, Parameter
 from ..planner_types import NodeFacts
 
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-MANIFESTS = "/etc/kubernetes/manifests"
 PACKAGES, FILES = "packages", "files"
 _VERSION = rf"v1\.{kubernetes_versions.REST_PATTERN}"
 _CHECK = r"[A-Za-z0-9][A-Za-z0-9./:_-]*"
@@ -173,8 +173,8 @@ def _restart(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     file = f"{parameters['component']}.yaml"
     return (
-        f"mv {MANIFESTS}/{file} /etc/kubernetes/ && # wait until {parameters['component']} has ended",
-        f"mv /etc/kubernetes/{file} {MANIFESTS}/ && # wait until it answers",
+        f"mv {MANIFESTS_DIRECTORY}/{file} /etc/kubernetes/ && # wait until {parameters['component']} has ended",
+        f"mv /etc/kubernetes/{file} {MANIFESTS_DIRECTORY}/ && # wait until it answers",
     )
 
 

@@ -13,6 +13,7 @@ import json
 import typing as t
 
 from ....module_utils.common.kubernetes_facts import LABEL_CONTROL_PLANE, LABEL_MASTER
+from ...base_classes.swap import MODULE
 from ...calls.machine_connection import Answer
 from ...decision.conditions.node_registration import registered_taints, same_taint
 from ...objects import kinds
@@ -20,7 +21,6 @@ from ...observe.observation import Caller
 from ...records.cluster_objects import ClusterObjects, Object
 from . import node_labels, node_taints
 
-MODULE = "workload_objects"
 _EVICTING = "NoExecute"
 _KEEP = ("metadata.labels", "metadata.annotations", "spec.taints")
 
