@@ -38,7 +38,6 @@ from ..plugin_utils.reconcile.one_pass import (
     with_fixed_names,
 )
 from ..plugin_utils.records import (
-    decision_events,
     stored_cluster,
     stored_deletion,
     stored_desired_state,
@@ -47,6 +46,7 @@ from ..plugin_utils.records import (
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.journal_entries import close_intents, steps_of
 from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC, read_manifest
+from ..plugin_utils.records.status import decision_events
 from ..plugin_utils.records.status.status_writer import write_status
 from ..plugin_utils.report import facts
 from ..plugin_utils.store import opening

@@ -14,9 +14,9 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.decision import terms
 from ..plugin_utils.objects import advice
 from ..plugin_utils.progress import kept_error
-from ..plugin_utils.records import decision_events
 from ..plugin_utils.records.cluster_objects import ClusterObjects
 from ..plugin_utils.records.journal_entries import changes_of, close_intents, open_intents_of
+from ..plugin_utils.records.status import decision_events
 from ..plugin_utils.store.base import StoreError
 
 # What each step can leave behind, so that a tired person needn't guess (docs/architecture.md, "whether it is safe now").

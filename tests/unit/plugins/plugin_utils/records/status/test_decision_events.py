@@ -16,11 +16,11 @@ from stored_cluster import stored_cluster
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision import decision_text
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import decision_events
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CONTROL_PLANE,
     ClusterObjects,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status import decision_events
 
 
 class Kept:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils.common.values import condition_in
-from ..decision import terms
-from ..objects.conditions import REMEDIATING, ROLLING_OUT
-from .cluster_objects import ClusterObjects, Object
+from ....module_utils.common.values import condition_in
+from ...decision import terms
+from ...objects.conditions import REMEDIATING, ROLLING_OUT
+from ..cluster_objects import ClusterObjects, Object
 
 CONTROL_PLANE_UNHEALTHY = "ControlPlaneUnhealthy"
 # What begins, in the words of Cluster API's conditions where it has them.
