@@ -205,7 +205,20 @@ def roles(root: Path) -> Problems:
                 problems.append(f"{where} has no tasks/{entry}.yml")
             if not (spec or {}).get("short_description"):
                 problems.append(f"{where} has no short_description")
+        problems += _bare_booleans(root, role, specs)
     return problems
+
+
+def _bare_booleans(root: Path, role: Path, specs: dict[str, Any]) -> Problems:
+    """From the command line (-e x=false) a variable is text, and `false` as text is true, or no condition at all."""
+    options = {name: option for spec in specs.values() for name, option in ((spec or {}).get("options") or {}).items()}
+    names = "|".join(sorted(name for name, option in options.items() if option.get("type") == "bool"))
+    condition = re.compile(rf"\b(?:if|not|and|or|when:|-) ({names})\b(?! *\| *bool)(?![:=])")
+    return [
+        f"{_name(root, file)}: `{found}` is a condition without `| bool`"
+        for file in sorted((role / "tasks").rglob("*.yml") if names else ())
+        for found in condition.findall(file.read_text(encoding="utf-8"))
+    ]
 
 
 def _mappings(node: Any) -> Iterator[dict[Any, Any]]:

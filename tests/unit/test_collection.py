@@ -47,7 +47,9 @@ def tree(tmp_path: Path) -> Path:
             "from __future__ import annotations\n\nGROUP = 'group/kubeadm.control_plane.control_plane'\n"
         ),
         "roles/machine_test/meta/main.yml": "galaxy_info: {}\n",
-        "roles/machine_test/meta/argument_specs.yml": "argument_specs:\n  main:\n    short_description: A role\n",
+        "roles/machine_test/meta/argument_specs.yml": (
+            "argument_specs:\n  main:\n    short_description: A role\n    options: {machine_test_open: {type: bool}}\n"
+        ),
         "roles/machine_test/tasks/main.yml": "- name: Nothing\n  ansible.builtin.debug:\n",
         "playbooks/guard.yml": "- name: Guard\n  hosts: all\n",
         "playbooks/verb.yml": "- ansible.builtin.import_playbook: guard.yml\n- name: Do\n  hosts: control_planes\n",
@@ -85,6 +87,7 @@ def test_the_smallest_tree_has_no_problems(tree):
         ("roles/machine_test/tasks/main.yml", "  ansible.builtin.debug:", "  ansible.builtin.add_host:", "add_host"),
         ("roles/machine_test/tasks/main.yml", "debug:", "debug:\n  throttle: 1", "throttle"),
         ("roles/machine_test/tasks/main.yml", "debug:", "debug:\n  run_once: true", "run_once"),
+        ("roles/machine_test/tasks/main.yml", "debug:", "debug:\n  when: machine_test_open", "without `| bool`"),
         ("roles/machine_test/meta/argument_specs.yml", "short_description", "description", "no short_description"),
         ("roles/machine_test/meta/argument_specs.yml", "main:", "other:", "no tasks/other.yml"),
         ("plugins/action/thing.py", "from __future__ import annotations", "import os", "__future__"),

@@ -35,15 +35,15 @@ def workspace(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return made
 
 
-@pytest.fixture
-def rulebook(workspace: ManagementWorkspace, tmp_path: Path) -> t.Iterator[Rulebook]:
-    """The rulebook ``store``."""
+@pytest.fixture(params=["store", "alerts"])
+def rulebook(workspace: ManagementWorkspace, tmp_path: Path, request: pytest.FixtureRequest) -> t.Iterator[Rulebook]:
+    """A rulebook at work: one that hears of the objects, too, and one of alerts alone."""
     store = {"type": "kubernetes", "path": str(workspace.store), **workspace.connection}
     variables = yaml.safe_load((workspace.folder / "variables.yml").read_text())
     given = {"control_plane_store_kubeconfig": workspace.connection["kubeconfig"]}
     # A group that is called like no cluster, and has one.
     inventory = {"store": store, "groups": {GROUP: f"control_plane_cluster == '{NAME}'"}}
-    made = Rulebook("store", inventory, variables, given, tmp_path / "rulebook")
+    made = Rulebook(request.param, inventory, variables, given, tmp_path / "rulebook")
     yield made.wait_ready()
     made.end()
 
