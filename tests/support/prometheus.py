@@ -66,25 +66,30 @@ def dashboard_expressions() -> dict[str, str]:
 class Monitoring:
     """A Prometheus with the alert rules, and the node_exporter that it scrapes each second, on loopback.
 
-    What the rules wait before they fire is left out.
+    What the rules wait before they fire is left out, of all or of one.
 
     Args:
         folder: for their own files.
         metrics: the folder that node_exporter reads.
+        alertmanager: the address of an Alertmanager, "" for none.
+        soon: the alert that does not wait; "" for all.
     """
 
-    def __init__(self, folder: Path, metrics: Path) -> None:
+    def __init__(self, folder: Path, metrics: Path, alertmanager: str = "", soon: str = "") -> None:
         exporter, self._port = f"127.0.0.1:{free_port()}", free_port()
         document = yaml.safe_load(RULES.read_text(encoding="utf-8"))
         for group in document["groups"]:
             for rule in group["rules"]:
-                rule.pop("for", None)
+                if soon in ("", rule["alert"]):
+                    rule.pop("for", None)
         (folder / "rules.yml").write_text(yaml.safe_dump(document))
-        configuration = {
+        configuration: dict[str, t.Any] = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": ["rules.yml"],
             "scrape_configs": [{"job_name": "controller", "static_configs": [{"targets": [exporter]}]}],
         }
+        if alertmanager:
+            configuration["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]}
         (folder / "prometheus.yml").write_text(yaml.safe_dump(configuration))
         textfile = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={metrics}")
         commands = (
