@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
+from ..module_utils.common import settings
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
-from ..plugin_utils.providers.contract import is_provisioned, machine_for_provider, provider_role
-from ..plugin_utils.records.cluster_objects import ClusterObjects
+from ..plugin_utils.providers.contract import described_worker
 from ..plugin_utils.records.workers import worker_objects
 
 
@@ -26,20 +27,15 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments)
         before = len(objects.workers)
         if self.check_mode:
-            return {"changed": any(each["machine"] is None for each in arguments["workers"]), "machines": []}
+            return {
+                "changed": any(each["machine"] is None for each in arguments["workers"]),
+                "machines": [],
+                "until": 0,
+            }
         self.check_lock(arguments)
         names = [worker_objects.create_worker(objects, entry) for entry in arguments["workers"]]
         return {
             "changed": len(objects.workers) > before,
-            "machines": [_described(objects, name, arguments["providers"]) for name in names],
+            "machines": [described_worker(objects, name, arguments["providers"]) for name in names],
+            "until": time.time() + settings.WORKERS_STEP,
         }
-
-
-def _described(objects: ClusterObjects, name: str, providers: t.Mapping[str, str]) -> dict[str, t.Any]:
-    infrastructure = objects.infrastructure_machines[name]
-    return {
-        "name": name,
-        "role": provider_role(f"{infrastructure['kind']}Template", providers),
-        "provisioned": is_provisioned(infrastructure),
-        "infrastructure_machine": machine_for_provider(infrastructure, objects.machine(name)),
-    }

@@ -12,7 +12,10 @@ from ..module_utils.common import settings
 from ..module_utils.common.values import parse_time
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.providers.contract import machine_for_provider, provider_role
+from ..plugin_utils.calls.machine_connection import MachineCaller
+from ..plugin_utils.decision.removal import hooks
+from ..plugin_utils.providers.contract import described_worker
+from ..plugin_utils.reconcile import deletion_times
 from ..plugin_utils.reconcile.machine_removal import Removal
 from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.workers import stored_workers
@@ -35,7 +38,13 @@ class ActionModule(ControlPlaneAction):
         """Drain marked workers' Nodes, or delete what is left of them."""
         objects = self.open_objects(arguments)
         if self.check_mode:
-            return {"changed": True, "machines": [], "msg": "check mode: nothing was removed"}
+            return {
+                "changed": True,
+                "machines": [],
+                "failed_workers": [],
+                "until": 0,
+                "msg": "check mode: nothing was removed",
+            }
         self.check_lock(arguments)
         if arguments["infrastructure_deleted"]:
             return self._finish(arguments, objects)
@@ -49,66 +58,77 @@ class ActionModule(ControlPlaneAction):
     def _take_out(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Drain the Nodes for a while; return workers ready to be deleted.
 
-        A later step continues with what is not ready then.
+        A later step continues with what is not ready then. What went wrong with one of them, or takes too long, holds none of the others.
         """
         objects = self.open_objects(arguments)
         caller = self.machine_caller(arguments, objects)
         waiting = self.waiting(objects.name, min(settings.WORKERS_SLICE, arguments["timeout"]))
         left, ready = {name: "" for name in arguments["workers"] if objects.machine(name) is not None}, []
+        failed: dict[str, str] = {}
         while True:
             for name in list(left):
-                call = {**arguments, "name": name, "member_id": "", "leadership": [], "worker": True}
-                told = Removal(self, caller, objects, call).take_out()
+                try:
+                    told = self._removal(arguments, objects, caller, name).take_out()
+                except ControlPlaneFailure as error:
+                    # A run that has lost its lock ends here.
+                    self.check_lock(arguments)
+                    failed[name] = str(error)
+                    left.pop(name)
+                    continue
                 left[name] = told["msg"]
                 if told["ready"]:
                     left.pop(name)
                     ready.append(name)
             # One that is ready need not wait for the others.
-            if not left or ready or not waiting.again(f"{len(left)} workers are drained: {', '.join([*left][:10])}"):
+            if (
+                not left
+                or ready
+                or not waiting.again(f"{len(left)} workers are drained: {', '.join([*left][:_SHOWN])}")
+            ):
                 break
             objects = self.open_objects(arguments)
+        objects = self.open_objects(arguments)
         late = {name: said for name, said in left.items() if _is_late(objects.machine(name), arguments["timeout"])}
-        if late and not ready:
-            raise _not_drained(objects, late)
+        failed.update((name, _not_drained(said)) for name, said in late.items())
         return {
             "changed": True,
-            "machines": [_described(objects, name, arguments["providers"]) for name in ready],
-            "msg": f"{len(ready)} workers are ready to be deleted, {len(left)} are drained",
+            "machines": [described_worker(objects, name, arguments["providers"]) for name in ready],
+            "failed_workers": [{"name": name, "message": said} for name, said in failed.items()],
+            "until": time.time() + settings.WORKERS_STEP,
+            "msg": f"{len(ready)} workers are ready to be deleted, {len(left)} are drained, {len(failed)} could not be removed",
         }
+
+    def _removal(
+        self, arguments: t.Mapping[str, t.Any], objects: ClusterObjects, caller: MachineCaller, name: str
+    ) -> Removal:
+        call = {**arguments, "name": name, "member_id": "", "leadership": [], "worker": True}
+        return Removal(self, caller, objects, call)
 
     def _finish(self, arguments: dict[str, t.Any], objects: ClusterObjects) -> dict[str, t.Any]:
         caller = self.machine_caller(arguments, objects)
         said = []
         for name in arguments["workers"]:
             self.note(f"delete what is left of worker {name}")
-            call = {**arguments, "name": name, "member_id": "", "leadership": [], "worker": True}
-            said.append(Removal(self, caller, objects, call).finish()["msg"])
+            said.append(self._removal(arguments, objects, caller, name).finish()["msg"])
         for name in arguments["deployments"]:
             said += stored_workers.delete_deployment(objects, name)
-        return {"changed": bool(said), "machines": [], "msg": "; ".join(said)}
+        return {"changed": bool(said), "machines": [], "failed_workers": [], "until": 0, "msg": "; ".join(said)}
 
 
 def _is_late(machine: t.Optional[Object], seconds: int) -> bool:
-    """Return whether a worker's drain takes longer than a run waits."""
-    begun = parse_time((((machine or {}).get("status") or {}).get("deletion") or {}).get("nodeDrainStartTime"))
-    return begun is not None and time.time() - begun > seconds
+    """Return whether a worker's drain takes longer than a run waits.
+
+    A hook after it is no drain.
+    """
+    if machine is None or hooks.drained(machine):
+        return False
+    begun = deletion_times.begun(machine)
+    starts = (parse_time(begun.get(key)) for key in ("nodeDrainStartTime", "waitForNodeVolumeDetachStartTime"))
+    return any(start is not None and time.time() - start > seconds for start in starts)
 
 
-def _not_drained(objects: ClusterObjects, late: t.Mapping[str, str]) -> ControlPlaneFailure:
-    told = "; ".join(f"{name}: {said}" for name, said in [*late.items()][:_SHOWN])
-    return ControlPlaneFailure(
-        f"{len(late)} workers of {objects.title} are still drained: {told}. Their Nodes are cordoned and stay so, nothing of them was removed. Free what "
-        "holds them (kubectl get pdb -A, kubectl get volumeattachments), or bound the wait by nodeDrainTimeoutSeconds in the MachineDeployment's "
-        "template, and run reconcile again."
+def _not_drained(said: str) -> str:
+    return (
+        f"its Node is still drained: {said}. It is cordoned and stays so, nothing was removed. Free what holds it (kubectl get pdb -A, "
+        "kubectl get volumeattachments), or bound the wait by nodeDrainTimeoutSeconds in the MachineDeployment's template"
     )
-
-
-def _described(objects: ClusterObjects, name: str, providers: t.Mapping[str, str]) -> dict[str, t.Any]:
-    infrastructure = objects.infrastructure_machines.get(name)
-    if infrastructure is None:
-        return {"name": name, "role": "", "infrastructure_machine": {}}
-    return {
-        "name": name,
-        "role": provider_role(f"{infrastructure['kind']}Template", providers),
-        "infrastructure_machine": machine_for_provider(infrastructure, objects.machine(name)),
-    }

@@ -42,6 +42,22 @@ attributes:
       - This module does not modify state.
 """
 
+    # Together with the standard fragment: modules that take a step which was decided on.
+    STEP = r"""
+options: {}
+attributes:
+  check_mode:
+    support: partial
+    details:
+      - Check mode says that something would change and checks no further.
+  diff_mode:
+    support: none
+  idempotent:
+    support: partial
+    details:
+      - It always says changed, as it is called for a step that was decided on.
+"""
+
     # Every module belongs to the one action group, see meta/runtime.yml.
     ACTION_GROUP = r"""
 options: {}

@@ -44,8 +44,8 @@ options:
     default: 60
   failed_workers:
     description:
-      - Workers that this run could not make, each with C(name) and C(message). They are not tried again in this run, which does everything else and then
-        fails with them.
+      - Workers that this run could not make or remove, each with C(name), C(message) and, where it is about a removal, C(removal=true). They are not tried
+        again in this run, which does everything else and then fails with them.
     type: list
     elements: dict
     default: []

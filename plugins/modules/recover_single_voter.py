@@ -43,19 +43,9 @@ extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.step
   - kubeadm.control_plane._attributes.action_group
   - kubeadm.control_plane._attributes.action
-attributes:
-  check_mode:
-    support: partial
-    details:
-      - Check mode says that something would change and checks no further.
-  diff_mode:
-    support: none
-  idempotent:
-    support: partial
-    details:
-      - It always says changed, as it is called for a step that was decided on.
 seealso:
   - module: kubeadm.control_plane.etcd_recover_single_voter
   - module: kubeadm.control_plane.decide

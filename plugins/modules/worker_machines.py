@@ -32,15 +32,10 @@ extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.step
   - kubeadm.control_plane._attributes.action_group
   - kubeadm.control_plane._attributes.action
 attributes:
-  check_mode:
-    support: partial
-    details:
-      - Check mode says that something would change and checks no further.
-  diff_mode:
-    support: none
   idempotent:
     support: partial
     details:
@@ -68,4 +63,8 @@ machines:
   returned: success
   type: list
   elements: dict
+until:
+  description: Until when (seconds since 1970) the provider is to begin with another one of RV(machines). The others are a later step's.
+  returned: success
+  type: float
 """

@@ -16,6 +16,7 @@ description:
   - Marks workers for deletion and drains their Nodes, several beside each other, in the order of Cluster API's Machine controller, as
     M(kubeadm.control_plane.machine_removal) does it with one machine of a control plane. Where the whole cluster is being deleted nothing is drained.
   - It ends as soon as one of them is ready to be deleted, and after half a minute at the latest. A later call continues the others' drains.
+  - One whose drain fails, or takes longer than O(timeout), holds none of the others; see RV(failed_workers).
   - With O(infrastructure_deleted=true), deletes the Nodes and then the objects of machines whose infrastructure is gone.
 options:
   workers:
@@ -44,19 +45,9 @@ extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.step
   - kubeadm.control_plane._attributes.action_group
   - kubeadm.control_plane._attributes.action
-attributes:
-  check_mode:
-    support: partial
-    details:
-      - Check mode says that something would change and checks no further.
-  diff_mode:
-    support: none
-  idempotent:
-    support: partial
-    details:
-      - It always says changed, as it is called for a step that was decided on.
 seealso:
   - module: kubeadm.control_plane.decide
 """
@@ -74,10 +65,20 @@ EXAMPLES = r"""
 
 RETURN = r"""
 machines:
-  description: The workers that may be deleted now, each with C(name), the provider's C(role) and what the role needs, C(infrastructure_machine).
+  description:
+    - The workers that may be deleted now, each with C(name), the provider's C(role), C(provisioned) and what the role needs, C(infrastructure_machine).
   returned: success
   type: list
   elements: dict
+failed_workers:
+  description: The workers that can't be removed now, each with C(name) and C(message).
+  returned: success
+  type: list
+  elements: dict
+until:
+  description: Until when (seconds since 1970) the provider is to begin with another one of RV(machines). The others are a later step's.
+  returned: success
+  type: float
 msg:
   description: What was done.
   returned: success

@@ -231,9 +231,15 @@ def test_what_holds_a_workers_deletion(workspace: Workers) -> None:
     workspace.put_world({**workspace.world(), "held": [first, second]})
     workspace.wanted(0)
     run = workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=1").failed()
-    assert "are still drained" in run.text and "its PodDisruptionBudget web allows no eviction" in run.text
+    for name in (first, second):
+        assert f"machine {name} could not be removed: its Node is still drained" in run.text
+    assert "its PodDisruptionBudget web allows no eviction" in run.text
     assert {first, second} <= set(workspace.cloud()["machines"]) and {first, second} == set(workspace.machines())
     workspace.annotate(first, "machine.cluster.x-k8s.io/exclude-node-draining")
+    workspace.put_world({**workspace.world(), "attached": [first]})
+    run = workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=1").failed()
+    assert f"machine {first} could not be removed: its Node is still drained: volume pv-1" in run.text
+    workspace.put_world({**workspace.world(), "attached": []})
     hook = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup"
     workspace.annotate(second, hook)
     workspace.put_world({**workspace.world(), "held": [first]})
@@ -243,3 +249,23 @@ def test_what_holds_a_workers_deletion(workspace: Workers) -> None:
     workspace.annotate(second, hook, None)
     workspace.playbook("reconcile").succeeded()
     assert workspace.whole(0) == []
+
+
+@pytest.mark.full
+def test_a_worker_whose_host_is_lost_holds_no_other(workspace: Workers) -> None:
+    """It is named at the end; the others are gone, the control plane stays until it is, too."""
+    workspace.wanted(3)
+    workspace.playbook("reconcile").succeeded()
+    lost, *_others = workspace.whole(3)
+    cloud = workspace.cloud()
+    cloud["machines"][lost]["stuck"] = True
+    workspace.put_cloud(cloud)
+    deletion = ("delete", "-e", f"control_plane_delete={NAME}")
+    run = workspace.playbook(*deletion).failed()
+    assert f"machine {lost} could not be removed: " in run.text and f"the host of {lost} does not answer" in run.text
+    assert list(workspace.machines()) == [lost] and len(workspace.cloud()["machines"]) == 2
+    cloud = workspace.cloud()
+    cloud["machines"][lost].pop("stuck")
+    workspace.put_cloud(cloud)
+    workspace.playbook(*deletion).succeeded()
+    assert workspace.cloud()["machines"] == {} and workspace.world()["violations"] == []

@@ -38,6 +38,8 @@ def machine(state: State, options: argparse.Namespace) -> Any:
     if options.verb == "list":
         return [each for each in machines.values() if each["cluster"] == options.cluster]
     if options.verb == "delete":
+        if machines.get(options.name, {}).get("stuck"):
+            sys.exit(f"the host of {options.name} does not answer")
         return {"changed": machines.pop(options.name, None) is not None}
     known = machines.get(options.name)
     if options.size == IMPOSSIBLE:

@@ -68,6 +68,8 @@ MIN_HEALTHY_PERIOD = 3600
 PREPARE_AHEAD = 2
 # How many workers one step makes or removes at most.
 WORKERS_AT_ONCE = 10
+# For how long a step begins with one worker after another: the others are a later step's, before which everything is observed again.
+WORKERS_STEP = 60
 # For how long a step waits for the drains of workers before everything is observed again.
 WORKERS_SLICE = 30
 PLAN_LIMIT = 200

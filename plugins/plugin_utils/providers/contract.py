@@ -40,6 +40,22 @@ def machine_for_provider(infrastructure: Object, machine: t.Optional[Object]) ->
     }
 
 
+def described_worker(objects: ClusterObjects, name: str, providers: t.Mapping[str, str]) -> Object:
+    """Return a worker as the tasks of a step need it.
+
+    ``name``, the provider's ``role``, whether it is ``provisioned``, and ``infrastructure_machine``; without one the role is "".
+    """
+    infrastructure = objects.infrastructure_machines.get(name)
+    if infrastructure is None:
+        return {"name": name, "role": "", "provisioned": False, "infrastructure_machine": {}}
+    return {
+        "name": name,
+        "role": provider_role(f"{infrastructure['kind']}Template", providers),
+        "provisioned": is_provisioned(infrastructure),
+        "infrastructure_machine": machine_for_provider(infrastructure, objects.machine(name)),
+    }
+
+
 def endpoint_servers(objects: ClusterObjects) -> list[dict[str, str]]:
     """Return the machines behind the endpoint.
 

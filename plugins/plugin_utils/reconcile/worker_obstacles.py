@@ -9,21 +9,24 @@ import typing as t
 
 from ...module_utils.common.redact import redact
 from ...module_utils.common.values import controller_of
+from ..decision.workers.held_back import NOT_MADE, NOT_REMOVED
 from ..records.cluster_objects import Object
 
-NOT_MADE = "WorkerNotMade"
 _FIX = "Mend what the message names, and run reconcile again."
 
 
 def add_failed(snapshot: Object, failed: t.Sequence[t.Mapping[str, t.Any]]) -> None:
     """Add a run's failed workers to a snapshot in place.
 
-    `failed` has ``{name, message}`` of each.
+    `failed` has ``{name, message, removal}`` of each, the last of them whether its removal failed.
 
     As obstacles of their deployment: the others are made, removed and waited for meanwhile.
     """
     workers = snapshot.get("workers") or {}
-    told = {str(each.get("name")): redact(str(each.get("message") or "no reason given")) for each in failed}
+    told = {
+        (str(each.get("name")), bool(each.get("removal"))): redact(str(each.get("message") or "no reason given"))
+        for each in failed
+    }
     owner = {
         str(entry["machine"]["metadata"]["name"]): str((controller_of(entry["machine"]) or {}).get("name"))
         for entry in workers.get("machines") or ()
@@ -31,8 +34,13 @@ def add_failed(snapshot: Object, failed: t.Sequence[t.Mapping[str, t.Any]]) -> N
     for deployment in workers.get("deployments") or ():
         sets = {str(each["metadata"]["name"]) for each in deployment["machineSets"]}
         found = [
-            {"reason": NOT_MADE, "message": f"machine {name} could not be made: {text}", "fix": _FIX, "machine": name}
-            for name, text in sorted(told.items())
+            {
+                "reason": NOT_REMOVED if removal else NOT_MADE,
+                "message": f"machine {name} could not be {'removed' if removal else 'made'}: {text}",
+                "fix": _FIX,
+                "machine": name,
+            }
+            for (name, removal), text in sorted(told.items())
             if owner.get(name) in sets
         ]
         _add(deployment, found)

@@ -19,6 +19,7 @@ from ..objects import defaults, kinds
 from ..objects.validate import limits
 from ..store.base import NotFound, Store
 from ..store.pause import paused_because
+from .workers import managed
 
 Object = dict[str, t.Any]
 
@@ -119,12 +120,16 @@ class ClusterObjects:
         objects.workers = [each for each in listed if each not in found and _is_of_set(each)]
         objects.machines, objects.others = ownership.part(found, lambda each: each, cluster, control_plane)
         objects.kubeadm_configs = _by_name(store.list(KUBEADM_CONFIG, namespace, {CLUSTER_LABEL: name}))
-        everything = [*found, *objects.workers]
-        kinds_of_machines = {kind_of(machine["spec"]["infrastructureRef"]) for machine in everything}
+        kinds_of_machines = {kind_of(machine["spec"]["infrastructureRef"]) for machine in found}
         if control_plane is not None:
             reference = objects.template_reference()
             objects.machine_template = store.get(kind_of(reference), namespace, reference["name"])
             kinds_of_machines.add(machine_kind_of_template(reference))
+        workers = objects.workers
+        if kinds_of_machines:
+            workers = managed.without_others(store, namespace, name, workers, kinds_of_machines)
+        everything = [*found, *workers]
+        kinds_of_machines |= {kind_of(machine["spec"]["infrastructureRef"]) for machine in workers}
         for kind in sorted(kinds_of_machines):
             objects.infrastructure_machines.update(_by_name(store.list(kind, namespace, {CLUSTER_LABEL: name})))
         for machine in everything:

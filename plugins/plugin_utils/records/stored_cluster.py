@@ -185,7 +185,7 @@ def _update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
     found = update.template_warnings(_stored(store, manifest.machine_template), manifest.machine_template)
     for template in manifest.worker_templates:
         found += update.template_warnings(_stored(store, template), template, kinds.MACHINE_DEPLOYMENT)
-    found += stored_workers.left_behind(store, manifest, FROM_MANIFEST)
+    found += stored_workers.left_behind(store, manifest)
     return found + update.component_warnings(_stored(store, manifest.control_plane), manifest.control_plane)
 
 

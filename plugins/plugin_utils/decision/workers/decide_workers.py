@@ -25,7 +25,7 @@ from ..rollout.gates import replacement_policy
 from ..snapshot.typed_snapshot import MachineView, View
 from . import bootstraps, numbers
 from .conditions import Conditions
-from .held_back import CHECK, held_back, title
+from .held_back import CHECK, held_back, not_removed, title
 from .remediation import to_remediate
 from .worker_view import DeploymentView, Workers
 
@@ -115,9 +115,16 @@ def _deployment(view: View, deployment: DeploymentView, conditions: Conditions) 
 
 
 def _going(step: _Step, deployment: DeploymentView) -> list[MachineView]:
-    """Return the machines marked for deletion, without those that a hook holds."""
+    """Return the machines marked for deletion that may be removed now.
+
+    Without those that a hook holds, and those that this run could not remove.
+    """
     going = []
     for machine in (each for each in deployment.machines if each.deleting):
+        failed = not_removed(deployment, machine)
+        if failed is not None:
+            step.troubles.append(failed)
+            continue
         waiting = held_by_hooks(machine)
         if waiting is None:
             going.append(machine)

@@ -12,10 +12,11 @@ from typing import Any, Optional
 
 from ....module_utils.common.values import shortened
 from .. import ownership, terms
-from ..outcome import Outcome, reason, target
+from ..outcome import Outcome, held, reason, target
 from ..removal.hooks import deletion_held_by_hooks
 from ..removal.whole_control_plane import WAITING_FOR_WORKERS, refused
 from ..snapshot.typed_snapshot import View
+from .held_back import not_removed
 from .worker_view import read_workers
 
 Object = dict[str, Any]
@@ -39,11 +40,20 @@ def delete_workers(view: View) -> Optional[Outcome]:
     if stop is not None:
         return stop
     waiting = deletion_held_by_hooks(workers.machines)
-    names = [machine.name for machine in workers.machines]
+    failed = {
+        machine.name: found
+        for deployment, machine in workers.each_machine()
+        if (found := not_removed(deployment, machine)) is not None
+    }
+    names = [machine.name for machine in workers.machines if machine.name not in failed]
     listed = shortened(names, _SHOWN)
     if waiting is not None:
         waiting.deletion = (WAITING_FOR_WORKERS, waiting.reasons[0]["message"])
         return waiting
+    if not names:
+        outcome = held([*failed.values()])
+        outcome.deletion = (WAITING_FOR_WORKERS, outcome.reasons[0]["message"])
+        return outcome
     outcome = Outcome(terms.DELETE_WORKERS, [reason(WAITING_FOR_WORKERS, f"delete all workers, in parallel: {listed}")])
     outcome.target = {**target(None), "machines": names}
     outcome.deletion = (WAITING_FOR_WORKERS, f"* Worker Machines: {listed}")

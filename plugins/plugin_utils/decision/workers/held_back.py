@@ -21,7 +21,9 @@ from .worker_view import DeploymentView
 Object = dict[str, Any]
 CHECK = "WorkersMayJoin"
 IS_STABLE, KUBELET_SKEW, KUBEADM_SKEW = "ControlPlaneIsStable", "KubernetesVersionSkew", "KubeadmVersionSkew"
-_LONGEST = 600
+# What one machine's provider said may have its way out at the end.
+_LONGEST, _LONGEST_OF_ONE = 600, 1200
+NOT_MADE, NOT_REMOVED = "WorkerNotMade", "WorkerNotRemoved"
 NEWER = "WorkersNewerThanControlPlane"
 
 
@@ -71,12 +73,22 @@ def _obstacles(deployment: DeploymentView) -> list[Trouble]:
 
 def not_made(deployment: DeploymentView, machine: MachineView) -> Optional[Trouble]:
     """Return why this run could not make a machine, or None."""
-    told = (each for each in deployment.obstacles if each.get("machine") == machine.name)
+    return _of_machine(deployment, machine, removal=False)
+
+
+def not_removed(deployment: DeploymentView, machine: MachineView) -> Optional[Trouble]:
+    """Return why this run could not remove a machine, or None."""
+    return _of_machine(deployment, machine, removal=True)
+
+
+def _of_machine(deployment: DeploymentView, machine: MachineView, removal: bool) -> Optional[Trouble]:
+    own = [each for each in deployment.obstacles if each.get("machine") == machine.name]
+    told = (each for each in own if (each["reason"] == NOT_REMOVED) == removal)
     return next((_obstacle(deployment, each) for each in told), None)
 
 
 def _obstacle(deployment: DeploymentView, each: Object) -> Trouble:
-    text = f"{title(deployment)}: {clip(each['message'], _LONGEST)}"
+    text = f"{title(deployment)}: {clip(each['message'], _LONGEST_OF_ONE if each.get('machine') else _LONGEST)}"
     return Trouble(CHECK, each["reason"], text, clip(each["fix"], _LONGEST), False)
 
 

@@ -26,7 +26,11 @@ from ...records.cluster_objects import (
 )
 from ...records.workers import stored_workers, worker_objects
 from ...records.workers.machine_sets import ensure_set
+from ...store.base import kind_ref_of
 from .finalizers import with_finalizer
+
+# On what is left of workers whose Machines the store lost all at once, until they are back.
+_KEPT = kinds.ANNOTATION_PREFIX + "machine-lost-with-all"
 
 
 def restore_workers(objects: ClusterObjects) -> list[str]:
@@ -48,7 +52,12 @@ def restore_workers(objects: ClusterObjects) -> list[str]:
     asked = len([name for name in ours if objects.may_have_started(name)]) < 2 or any(
         not each["metadata"].get("deletionTimestamp") for each in objects.workers
     )
-    changes += [_complete(objects, each, name, asked) for name, each in ours.items()]
+    if not asked:
+        # A run that is killed between two of them must not leave the rest as a request.
+        _mark_kept(objects, lost.values(), ours)
+    kept = {name for name in ours if _is_kept(lost[name])}
+    changes += [_complete(objects, each, name, asked and name not in kept) for name, each in ours.items()]
+    _unmark_kept(objects)
     for machine in objects.workers:
         name = str(machine["metadata"]["name"])
         if name not in objects.infrastructure_machines and _set_of(machine) in owned and _was_made(machine):
@@ -77,6 +86,33 @@ def _lost(objects: ClusterObjects) -> dict[str, Object]:
             if CONTROL_PLANE_LABEL not in labels and _set_of(each) and not objects.has_machine(name):
                 found[name] = each
     return dict(sorted(found.items()))
+
+
+def _is_kept(obj: Object) -> bool:
+    return _KEPT in (obj["metadata"].get("annotations") or {})
+
+
+def _mark_kept(objects: ClusterObjects, lost: t.Iterable[Object], names: t.Container[str]) -> None:
+    """Note on what is left of lost workers that their Machines stay."""
+    for obj in lost:
+        if obj["metadata"]["name"] in names and not _is_kept(obj):
+            _kept(obj)
+            objects.store.modify(kind_ref_of(obj), objects.namespace, str(obj["metadata"]["name"]), _kept)
+
+
+def _kept(stored: Object) -> None:
+    stored["metadata"]["annotations"] = {**(stored["metadata"].get("annotations") or {}), _KEPT: "true"}
+
+
+def _unmark_kept(objects: ClusterObjects) -> None:
+    for obj in (*objects.kubeadm_configs.values(), *objects.infrastructure_machines.values()):
+        if _is_kept(obj) and objects.has_machine(str(obj["metadata"]["name"])):
+            _not_kept(obj)
+            objects.store.modify(kind_ref_of(obj), objects.namespace, str(obj["metadata"]["name"]), _not_kept)
+
+
+def _not_kept(stored: Object) -> None:
+    (stored["metadata"].get("annotations") or {}).pop(_KEPT, None)
 
 
 def _sets(

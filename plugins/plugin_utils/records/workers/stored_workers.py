@@ -18,7 +18,6 @@ from ...calls.failure import ControlPlaneFailure
 from ...documents.names import typed_name
 from ...objects import kinds
 from ...objects.manifest.cluster_manifest import ClusterManifest
-from ...objects.user_annotations import FROM_MANIFEST
 from ...store.base import Store, kind_ref_of
 from .. import propagation
 from ..cluster_objects import (
@@ -31,6 +30,7 @@ from ..cluster_objects import (
     delete_finally,
     kind_of,
 )
+from . import managed
 from .machine_sets import propagate_to_set
 
 # What the pause of a MachineDeployment says whose workers are being adopted; nobody else writes that.
@@ -56,8 +56,7 @@ def _is_managed(objects: ClusterObjects, deployment: Object) -> bool:
     if not _is_kubeadms(deployment):
         return False
     kind = objects.template_reference().get("kind")
-    given = FROM_MANIFEST in (deployment["metadata"].get("annotations") or {})
-    return given or kind is None or machine_reference(deployment).get("kind") == kind
+    return managed.is_given(deployment) or kind is None or machine_reference(deployment).get("kind") == kind
 
 
 def _is_kubeadms(deployment: Object) -> bool:
@@ -169,13 +168,10 @@ def applied(store: Store, namespace: str, cluster: str, providers: t.Container[s
     return list(found.values())
 
 
-def left_behind(store: Store, manifest: ClusterManifest, record: str) -> list[str]:
+def left_behind(store: Store, manifest: ClusterManifest) -> list[str]:
     """Return warnings for stored MachineDeployments that the manifest does not have.
 
     The workers of those that have left it stay: no typing error costs workers. Those that it never had were applied to the store.
-
-    Args:
-        record: the annotation that tells what came from a manifest.
     """
     metadata = manifest.cluster["metadata"]
     namespace, cluster = str(metadata.get("namespace", "default")), str(metadata["name"])
@@ -183,11 +179,11 @@ def left_behind(store: Store, manifest: ClusterManifest, record: str) -> list[st
     kind = manifest.machine_template["kind"] if manifest.machine_template else None
     found = []
     for each in store.list(MACHINE_DEPLOYMENT, namespace, {CLUSTER_LABEL: cluster}):
-        name, annotations = str(each["metadata"]["name"]), each["metadata"].get("annotations") or {}
+        name = str(each["metadata"]["name"])
         if name in named or each["metadata"].get("deletionTimestamp"):
             continue
         words = f"-e control_plane_delete={typed_name(cluster)} -e control_plane_deployment={typed_name(name)}"
-        if record in annotations:
+        if managed.is_given(each):
             found.append(
                 f"{kinds.MACHINE_DEPLOYMENT} {namespace}/{name} is no longer in the manifest: it and its workers stay as they are. "
                 f"To delete them: kubeadm.control_plane.delete {words}. To keep them, put it back."

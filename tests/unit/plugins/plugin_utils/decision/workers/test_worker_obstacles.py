@@ -125,6 +125,26 @@ def test_a_runs_failures_become_obstacles_of_their_deployment() -> None:
     assert other["obstacles"] == [MISSING]
 
 
+def test_one_that_could_not_be_removed_holds_no_other() -> None:
+    """The others go in the same run, which ends with it; one that could not be made may be removed all the same."""
+    failed = [{"name": "w1", "message": "no host", "removal": True}, {"name": "w2", "message": "no quota"}]
+    scaled = deployment(healthy(1), replicas=0).worker("w1", deleting=True).worker("w2", deleting=True).build()
+    worker_obstacles.add_failed(scaled, failed)
+    found = decided(scaled)
+    assert (found["action"], [each["machine"] for each in found["target"]["workers"]]) == ("removeWorkers", ["w2"])
+    deleted = deployment(healthy(1), replicas=2).worker("w1").worker("w2").build()
+    for kind in ("cluster", "controlPlane"):
+        deleted[kind]["metadata"]["deletionTimestamp"] = at(5)
+    worker_obstacles.add_failed(deleted, failed)
+    found = decided(deleted)
+    assert (found["action"], found["target"]["machines"]) == ("deleteWorkers", ["w2"])
+    for snapshot in (scaled, deleted):
+        snapshot["workers"]["machines"].pop()
+        found = decided(snapshot)
+        assert (found["action"], blocked_on(found)) == ("blocked", ["WorkerNotRemoved"])
+        assert "machine w1 could not be removed: no host" in found["blockedOn"][0]["message"]
+
+
 def test_the_control_plane_comes_before_every_obstacle() -> None:
     """It is scaled up whatever is wrong with workers."""
     builder = healthy(1, replicas=3)

@@ -134,6 +134,33 @@ def test_a_store_that_lost_all_workers_at_once_asks_for_nothing(cluster: Cluster
     assert "to remove it safely" in cluster.restore()[0]
 
 
+def test_a_run_that_is_killed_between_lost_workers_leaves_no_request(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one is back, and the second one's Machine is still lost."""
+    other = "my-workers-w2"
+    cluster.make(other)
+    machine_objects.note_start(cluster.objects(), other)
+    for name in (NAME, other):
+        cluster.lose(MACHINE, name=name)
+    create = cluster.store.create
+
+    def killed(obj: Object) -> Object:
+        if (obj["kind"], obj["metadata"]["name"]) == ("Machine", other):
+            raise KeyboardInterrupt
+        return create(obj)
+
+    with monkeypatch.context() as killing:
+        killing.setattr(cluster.store, "create", killed)
+        with pytest.raises(KeyboardInterrupt):
+            cluster.restore()
+    assert cluster.get(MACHINE) is not None and cluster.get(MACHINE, other) is None
+    [change] = cluster.restore()
+    assert f"make Machine default/{other} again" in change and "and stays" in change
+    cluster.lose(MACHINE, name=other)
+    assert "to remove it safely" in cluster.restore()[0]
+
+
 def test_a_worker_that_was_only_begun_is_completed(tmp_path: Path) -> None:
     """A run was killed before it made the Machine: the next one goes on with the same worker."""
     cluster = Cluster(Kept(tmp_path))

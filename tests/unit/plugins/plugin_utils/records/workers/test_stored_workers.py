@@ -276,6 +276,29 @@ def test_a_snapshot_has_deployments_with_their_sets_and_machines(kept: Kept) -> 
     assert [each["metadata"]["name"] for each in found] == ["aws", NAME]
 
 
+def test_infrastructure_of_another_softwares_workers_is_not_read(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run may not be allowed to."""
+    listed: list[tuple[str, str]] = []
+    read = kept.store.list
+
+    def noted(kind: tuple[str, str], *arguments: Any) -> list[Object]:
+        listed.append(kind)
+        return read(kind, *arguments)
+
+    machine = copy.deepcopy(made(kept, "pool-w1").workers[0])
+    machine["metadata"] = {**machine["metadata"], "name": "aws-1"}
+    machine["metadata"]["ownerReferences"] = [{"kind": "MachineSet", "name": "aws", "controller": True}]
+    machine["spec"]["infrastructureRef"] = {
+        "apiGroup": "infrastructure.cluster.x-k8s.io",
+        "kind": "AWSMachine",
+        "name": "a",
+    }
+    kept.store.create(machine)
+    monkeypatch.setattr(kept.store, "list", noted)
+    assert [each["metadata"]["name"] for each in objects_of(kept).workers] == ["aws-1", "pool-w1"]
+    assert machine["spec"]["infrastructureRef"]["kind"] not in {kind for _group, kind in listed}
+
+
 def test_status_is_written_and_an_empty_old_set_goes(kept: Kept) -> None:
     """Replicas of a set are the number of machines that stay."""
     made(kept, "pool-w1")
