@@ -66,6 +66,18 @@ options:
     description: Whether packages that are held at another version may be changed.
     type: bool
     default: false
+  archives:
+    description:
+      - A folder on the host with archives of packages (C(*.deb)), as O(save) writes them, for a host that reaches no repository. They alone are looked
+        into, and no repository is asked. No signature is looked for - they are as trustworthy as the way that they came.
+      - For hosts of Debian and Ubuntu.
+    type: path
+  save:
+    description:
+      - An empty folder on the host, to which the packages are written with all that they depend on, at the versions that this host has. Its repositories
+        are asked for them; nothing is installed. The files belong to the folder's owner.
+      - A node of a cluster may be asked for it, too.
+    type: path
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._attributes
@@ -106,6 +118,11 @@ cgroup_driver:
   returned: success
   type: str
   sample: systemd
+saved:
+  description: The archives that were written.
+  returned: success
+  type: list
+  elements: str
 problems:
   description: Everything that keeps the packages from being installed.
   returned: where they can't be had
@@ -113,11 +130,13 @@ problems:
   elements: str
 """
 
+import fnmatch
+
 from ..module_utils.common import kubernetes_facts
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.kubernetes_versions import read_version
 from ..module_utils.node import arguments
-from ..module_utils.node.host import host_facts, packages
+from ..module_utils.node.host import host_facts, package_archives, packages
 from ..module_utils.node.host.preparation import Preparation, Refused, Wanted
 from ..module_utils.node.host.repositories import Repository
 from ..module_utils.node.module import NodeModule
@@ -140,6 +159,8 @@ def main() -> None:
             "repositories": {"type": "list", "elements": "dict", "default": [], "options": REPOSITORY},
             "packages": {"type": "list", "elements": "str", "default": []},
             "change_held": {"type": "bool", "default": False},
+            "archives": {"type": "path"},
+            "save": {"type": "path"},
             **arguments.MACHINE,
         },
         supports_check_mode=True,
@@ -156,9 +177,16 @@ def main() -> None:
         ),
         others=tuple(params["packages"]),
         change_held=params["change_held"],
+        archives=params["archives"] or "",
     )
     try:
         arguments.check(params, check_mode=module.check_mode)
+        if params["save"]:
+            names = wanted_names(wanted)
+            saved = (
+                [] if module.check_mode else package_archives.save(packages.manager_of_system(), names, params["save"])
+            )
+            module.exit_json(changed=True, packages={}, cgroup_driver="", saved=saved)
         left = host_facts.carried(host_facts.HostPlaces())
         if left:
             raise NodeError(
@@ -176,8 +204,27 @@ def main() -> None:
         changed=changed,
         packages=dict(after.versions),
         cgroup_driver=default,
+        saved=[],
         diff={"before": before.document(), "after": after.document()} if changed else {},
     )
+
+
+def wanted_names(wanted: Wanted) -> list[str]:
+    """Return the packages to write archives of, at this host's versions.
+
+    Raises:
+        NodeError: it hasn't all of them, or another version of Kubernetes.
+    """
+    manager, patterns = packages.manager_of_system(), wanted.patterns()
+    there = manager.installed((*patterns, *wanted.others))
+    lacking = [name for name, pattern in patterns.items() if not fnmatch.fnmatchcase(there.get(name, ""), pattern)]
+    if lacking:
+        raise NodeError(
+            f"This host doesn't have {', '.join(f'{name} {patterns[name]}' for name in lacking)}.",
+            "Nothing was written. Prepare it with the playbook prepare, or ask another host.",
+        )
+    exact = [manager.at(name, version) for name, version in there.items() if name in patterns]
+    return [*exact, *(name for name in wanted.others if name not in patterns)]
 
 
 if __name__ == "__main__":

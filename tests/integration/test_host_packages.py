@@ -14,7 +14,7 @@ import pytest
 from package_repository import PackageRepository
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import packages
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import package_archives, packages
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.preparation import (
     Preparation,
     Refused,
@@ -130,6 +130,40 @@ def test_installed_held_and_left_alone(host: Host, repository: PackageRepository
     assert len(refused.value.problems) == 3
     _before, newer = host.preparation.ensure(wanted(repository, url, "v1.21.0", change_held=True))
     assert (newer.versions["kubelet"], newer.held) == (NEW, HELD)
+
+
+def test_archives_in_place_of_repositories(host: Host, repository: PackageRepository, url: str, tmp_path: Path) -> None:
+    """One host writes them, with what they depend on; another has no repository, and one of its own that is out of reach."""
+    host.preparation.ensure(wanted(repository, url))
+    folder = tmp_path / "archives"
+    folder.mkdir()
+    names = [f"{name}={OLD}" for name in ("kubeadm", "kubelet", "kubectl")]
+    saved = package_archives.save(host.preparation.manager, [*names, "containerd"], str(folder))
+    assert sorted(Path(each).name.partition("_")[0] for each in saved) == [
+        "containerd",
+        "cri-tools",
+        "kubeadm",
+        "kubectl",
+        "kubelet",
+    ]
+    other = Host(tmp_path / "other")
+    for path in ("sources.list", "sources.list.d/away.list"):
+        (other.root / "etc/apt" / path).write_text("deb http://127.0.0.1:1/ ./\n")
+    alone = Wanted("v1.20.2", (), others=("containerd",), archives=str(folder))
+    before = other.files()
+    with pytest.raises(Refused, match=r"No archive in .*archives has kubelet 1\.21\.0-\*; they have 1\.20\.2-1\.1"):
+        other.preparation.ensure(dataclasses.replace(alone, version="v1.21.0"))
+    with pytest.raises(Refused, match="Unable to locate package no-such-runtime"):
+        other.preparation.ensure(dataclasses.replace(alone, others=("no-such-runtime",)))
+    with pytest.raises(Refused, match="has no archive of a package"):
+        other.preparation.ensure(dataclasses.replace(alone, archives=str(tmp_path)))
+    other.preparation.ensure(alone, check=True)
+    assert other.files() == before
+    _before, after = other.preparation.ensure(alone)
+    assert (after.versions["kubelet"], after.versions["containerd"], after.held) == (OLD, "1.6.20-1", HELD)
+    assert OLD in (other.root / "usr/bin/kubeadm").read_text()
+    # What is there needs no archive again.
+    assert other.preparation.ensure(dataclasses.replace(alone, archives="/none")) == (after, after)
 
 
 def test_everything_wrong_is_said_at_once_and_nothing_changed(

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from package_repository import PackageRepository
+from private_host import PrivateHost
 from stand_in_host import API, DNS, StandInHost
 
 
@@ -57,7 +60,35 @@ def test_relative_paths_are_meant_from_the_inventory(tmp_path: Path) -> None:
     assert f"the key, the key; ['{tmp_path}/inventory/images/one.tar']" in done.stdout, done.stdout + done.stderr
 
 
-def test_images_are_bundled_on_one_host_and_loaded_on_another(tmp_path: Path) -> None:
+@pytest.mark.full
+@pytest.mark.skipif(os.geteuid() != 0, reason="apt and mounts need root")
+@pytest.mark.skipif(shutil.which("apt-get") is None, reason="this host has no apt")
+def test_archives_of_packages_are_enough_or_nothing_is_changed(tmp_path: Path) -> None:
+    """They are brought to a host to find out; where one lacks something, they are gone from all before the play ends."""
+    archives = PackageRepository(tmp_path)
+    for name in ("kubeadm", "kubelet", "kubectl", "cri-tools", "a-runtime"):
+        archives.pack(name, "1.20.2-1.1", {f"/opt/tests/{name}": "#!/bin/sh\n"})
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "ansible_become": False}
+    hosts = {"fit": {**local, "host_packages": ["a-runtime"]}, "unfit": {**local, "host_packages": ["no-runtime"]}}
+    variables = {
+        "host_kubernetes_version": "v1.20.2",
+        "host_kubernetes_repository": "",
+        "host_package_directory": "repository",
+    }
+    role = {"import_role": {"name": "kubeadm.control_plane.host", "tasks_from": "preflight"}}
+    play = {"name": "Ask", "hosts": "all", "gather_facts": False, "vars": variables, "tasks": [role]}
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts}}))
+    host = PrivateHost(tmp_path)
+    # What this machine has of these names is gone there alone.
+    host.run("dpkg", "--purge", "--force-all", "kubeadm", "kubelet", "kubectl", "cri-tools")
+    words = ["ansible-playbook", "--check", "-i", str(tmp_path / "hosts.yml"), str(tmp_path / "play.yml")]
+    said = host.run(*words, check=False)
+    assert "  unfit: " in said and "Unable to locate package no-runtime" in said and "  fit: " not in said, said
+    assert "kubeadm-control-plane-" not in host.run("ls", "/var/tmp")
+
+
+def test_images_and_packages_are_bundled_on_one_host_and_loaded_on_another(tmp_path: Path) -> None:
     """The tasks of the role, on a host whose programs are scripts and whose images are lines of a file."""
     host = StandInHost(tmp_path)
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
@@ -67,6 +98,7 @@ def test_images_are_bundled_on_one_host_and_loaded_on_another(tmp_path: Path) ->
         "host_kubernetes_version": "v1.20.2",
         "host_images": {"criSocket": "/run/containerd/containerd.sock"},
         "host_image_directory": "images",
+        "host_package_directory": "packages",
         "host_carries_cluster": False,
     }
     ours = {"name": "kubeadm.control_plane.host"}
@@ -90,4 +122,7 @@ def test_images_are_bundled_on_one_host_and_loaded_on_another(tmp_path: Path) ->
     # Again there is nothing to bring.
     assert said.count("TASK [kubeadm.control_plane.host : Make a folder for them]") == 2 and "changed=4 " in said
     assert os.listdir(tmp_path / "images") == ["r.example.com_5000_kube-apiserver_v1.20.2.tar"]
+    archives = {each.name: each.read_text() for each in (tmp_path / "packages").iterdir()}
+    assert sorted(archives) == ["containerd_1-1.6.20-1_all.deb", "kubelet_1.20.2-1.1_all.deb"]
+    assert all("kubelet=1.20.2-1.1" in each and each.strip().endswith("procps") for each in archives.values()), archives
     assert host.present.read_text() == f"{API}\n"

@@ -19,6 +19,12 @@ case $1 in
     export) echo $3 > $2 ;;
 esac
 """
+DPKG_QUERY = "for name in kubeadm kubelet kubectl cri-tools; do echo $name 1.20.2-1.1 installed hold; done"
+# It notes in the archives what it was told.
+APT_GET = """
+for each in "$@"; do case $each in Dir::Cache::archives=*) folder=${each#*=} ;; esac; done
+for each in kubelet_1.20.2-1.1 containerd_1%3a1.6.20-1; do echo "$*" > "$folder/${each}_all.deb"; done
+"""
 
 
 class StandInHost:
@@ -29,7 +35,12 @@ class StandInHost:
         self.present = folder / "present"
         self.environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "HOST": str(folder)}
         self.has()
-        for name, body in (("kubeadm", KUBEADM), ("ctr", CTR)):
+        for name, body in (
+            ("kubeadm", KUBEADM),
+            ("ctr", CTR),
+            ("dpkg-query", DPKG_QUERY),
+            ("apt-get", APT_GET),
+        ):
             self.program(name, body)
 
     def program(self, name: str, body: str) -> None:

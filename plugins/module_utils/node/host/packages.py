@@ -181,6 +181,7 @@ class Apt(PackageManager):
         "etc/apt/sources.list.d/*.sources",
     )
     SOURCES = "etc/apt/sources.list.d"
+    SOURCE_LIST = "etc/apt/sources.list"
     SOURCE_ENDING = "sources"
     KEY = "etc/apt/keyrings/{name}.asc"
     CREDENTIALS = "the credentials into a file below /etc/apt/auth.conf.d on the host (apt_auth.conf(5))"
@@ -214,6 +215,7 @@ class Apt(PackageManager):
         options = [
             *("-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={os.path.join(folder, 'cache')}"),
             *("-o", f"Dir::Etc::SourceParts={os.path.join(folder, self.SOURCES)}", "-o", f"Dir::Log={log}"),
+            *("-o", f"Dir::Etc::SourceList={os.path.join(folder, self.SOURCE_LIST)}"),
             *("-o", "APT::Update::Error-Mode=any"),
         ]
         return Apt(lambda words: self.runner([words[0], *options, *words[1:]]), folder)

@@ -11,6 +11,7 @@ Source: apt.conf(5), dnf.conf(5).
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import shutil
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 
 from ...common.guard import NodeError
 from ...common.redact import redact
-from . import packages, plain_file
+from . import package_archives, packages, plain_file
 from .binaries import PROGRAMS
 from .repositories import COMPANIONS, Repository
 
@@ -41,7 +42,7 @@ class Wanted:
     """Packages to have.
 
     ``version`` is of Kubernetes, ``package_version`` the packages' own with wildcards ("" for any build); ``others`` are in any version;
-    ``change_held``: packages that are held at another version may be changed.
+    ``change_held``: packages that are held at another version may be changed; ``archives``: a folder with packages, in place of repositories.
     """
 
     version: str
@@ -49,6 +50,7 @@ class Wanted:
     package_version: str = ""
     others: tuple[str, ...] = ()
     change_held: bool = False
+    archives: str = ""
 
     def patterns(self) -> dict[str, str]:
         """Return the versions to have of the packages that are held."""
@@ -112,11 +114,12 @@ class Preparation:
             whole = os.path.join(self.manager.root, path)
             os.makedirs(os.path.dirname(whole), mode=0o755, exist_ok=True)
             plain_file.bring(plain_file.Wanted(whole, text.encode(), 0o644))
-        self.manager.refresh()
-        missing = [name for name in wanted.others if name not in kept]
-        if missing:
-            self.manager.add(missing)
-        self.manager.put({name: exact.get(name) or kept[name] for name in patterns})
+        with self._apart(wanted) if wanted.archives else contextlib.nullcontext(self.manager) as manager:
+            manager.refresh()
+            missing = [name for name in wanted.others if name not in kept]
+            if missing:
+                manager.add(missing)
+            manager.put({name: exact.get(name) or kept[name] for name in patterns})
         return before, self._state(wanted, names)
 
     def _files(self, wanted: Wanted, root: str) -> dict[str, str]:
@@ -140,12 +143,8 @@ class Preparation:
             for name in patterns
             if name in before.held and name in before.versions and name not in kept and not wanted.change_held
         ]
-        # apt's own user has to reach it.
-        with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-", dir="/var/tmp") as folder:
-            os.chmod(folder, 0o755)
-            try:
-                self._describe(wanted, folder)
-                manager = self.manager.apart(folder)
+        try:
+            with self._apart(wanted) as manager:
                 unheld = set() if manager.HOLDS else set(patterns) - before.held - manager.held(patterns)
                 if unheld:
                     problems.append(
@@ -160,20 +159,37 @@ class Preparation:
                     if found:
                         exact[name] = found
                     else:
+                        where = f"archive in {wanted.archives}" if wanted.archives else "repository of this host"
                         problems.append(
-                            f"No repository of this host has {name} {patterns[name]}; "
-                            f"they have {', '.join(there[:8]) or 'none at all'}. Correct the repository's address, or the version."
+                            f"No {where} has {name} {patterns[name]}; they have {', '.join(there[:8]) or 'none at all'}. "
+                            "Correct the repository's address, or the version, or write other archives."
                         )
                 if not problems:
                     others = [each for each in wanted.others if each not in kept]
                     manager.add(
                         [*others, *(manager.at(name, version) for name, version in exact.items())], simulate=True
                     )
-            except NodeError as error:
-                problems.append(str(error))
+        except NodeError as error:
+            problems.append(str(error))
         if problems:
             raise Refused(problems)
         return exact
+
+    @contextlib.contextmanager
+    def _apart(self, wanted: Wanted) -> t.Iterator[packages.PackageManager]:
+        """Yield the package manager with folders of its own.
+
+        It has the host's repositories and those to come, or the archives alone.
+        """
+        # apt's own user has to reach it.
+        with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-", dir="/var/tmp") as folder:
+            os.chmod(folder, 0o755)
+            if wanted.archives:
+                os.makedirs(os.path.join(folder, self.manager.SOURCES))
+                package_archives.describe(self.manager, wanted.archives, folder)
+            else:
+                self._describe(wanted, folder)
+            yield self.manager.apart(folder)
 
     def _describe(self, wanted: Wanted, folder: str) -> None:
         """Write all repositories' files below a folder, also those to come."""
@@ -183,6 +199,10 @@ class Preparation:
         for name in sorted(os.listdir(theirs)) if os.path.isdir(theirs) else []:
             if os.path.isfile(os.path.join(theirs, name)):
                 shutil.copy(os.path.join(theirs, name), os.path.join(sources, name))
+        single = os.path.join(self.manager.root, packages.Apt.SOURCE_LIST)
+        if os.path.isfile(single):
+            os.makedirs(os.path.join(folder, os.path.dirname(packages.Apt.SOURCE_LIST)), exist_ok=True)
+            shutil.copy(single, os.path.join(folder, packages.Apt.SOURCE_LIST))
         for path, text in self._files(wanted, folder).items():
             whole = os.path.join(folder, path)
             os.makedirs(os.path.dirname(whole), exist_ok=True)
