@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root"),
     pytest.mark.skipif(
         any(shutil.which(each) is None for each in TOOLS),
-        reason="no dnf: tests/tools/rpm.sh gets it where there is apt-get",
+        reason="no dnf: tests/tools/optional_packages.sh gets it where there is apt-get",
     ),
 ]
 RELEASE = 'NAME="Rocky Linux"\nID="rocky"\nID_LIKE="rhel centos fedora"\n'

@@ -15,9 +15,10 @@ import pytest
 from private_host import PrivateHost
 
 pytestmark = [
-    pytest.mark.full,
     pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root"),
-    pytest.mark.skipif(shutil.which("nft") is None, reason="no nft: tests/tools/rpm.sh gets it where there is apt-get"),
+    pytest.mark.skipif(
+        shutil.which("nft") is None, reason="no nft: tests/tools/setup.sh gets it where there is apt-get"
+    ),
 ]
 CHAIN = """flush ruleset
 table inet filter {{

@@ -16,7 +16,7 @@ here="$REPO/tests/tools"
 [ "$(id -u)" -eq 0 ] || die "the lab needs root: it makes machines, a network bridge and mounts" "Run it as root, or run: make test-quick"
 use_venv "$(main_venv)"
 "$here/image.sh"
-"$here/rpm.sh"
+"$here/optional_packages.sh" "Red Hat's family" dnf:dnf rpmbuild:rpm createrepo_c:createrepo-c
 "$here/full.sh"
 
 # A tree is what is shipped and its tests. Pages may be written of a run without making another tree of it.

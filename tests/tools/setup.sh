@@ -60,6 +60,8 @@ fi
 if [ "$for_tests" = yes ]; then
   "$REPO/tests/tools/prometheus.sh"
   "$REPO/tests/tools/chromium.sh"
+  # Debian neither enables nor starts nftables.service by it.
+  "$REPO/tests/tools/optional_packages.sh" firewalls nft:nftables
   make_venv "$VENV_IMPORTER" "${importer_python:-$oldest}" "30 s" no importer.txt
 fi
 if [ "${1:-}" = --docs ]; then
