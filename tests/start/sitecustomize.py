@@ -6,12 +6,14 @@
 Python runs this at its start wherever this folder is in PYTHONPATH (tests/tools/lib.sh). The tests start a thousand runs, and one with
 nothing to do spends a fifth on compiling collections, an eighth on what the files import that are sent to a machine, a tenth on packing
 these, a twentieth on the names of Ansible's own plugins, and a tenth on looking for garbage; each module that runs here compiles what
-was packed. What is kept is found by the text that it was told from.
+was packed. What is kept is found by the text that it was told from. A sixth of such a run is compiling regular expressions and the methods of
+dataclasses, which each program has the same ones of each time.
 """
 
 from __future__ import annotations
 
 import _imp
+import _sre
 import atexit
 import gc
 import importlib.util
@@ -63,6 +65,96 @@ def kept(kind: str, text: bytes, tell: Callable[[], Any], name: str = "") -> Any
     except OSError:
         pass
     return told
+
+
+class Compiled:
+    """What a program, told by its file's name, compiled of texts: in one file, as it is much and small; plain values and code alone."""
+
+    MOST = 3000
+
+    def __init__(self) -> None:
+        # Neither Python 3.9, nor what is no file but a text: each such text would have its own.
+        arguments = getattr(sys, "orig_argv", ())
+        script = len(arguments) > 1 and not arguments[1].startswith("-") and sys.pycache_prefix
+        name = f"{os.path.basename(arguments[1])}-{sys.hexversion:x}" if script else ""
+        self.path = os.path.join(sys.pycache_prefix or "", "kept", "compiled", name) if name else ""
+        self.told: Optional[dict[Any, Any]] = None
+        self.process = os.getpid()
+
+    def of(self, text: Any, tell: Callable[[], Any]) -> Any:
+        """Return what ``tell`` makes of a text, or made of it before."""
+        if self.told is None:
+            self.told = self._read()
+        if text not in self.told:
+            told = tell()
+            if len(self.told) >= self.MOST:
+                return told
+            if self.path and os.getpid() == self.process:
+                atexit.unregister(self._write)
+                atexit.register(self._write)
+            self.told[text] = told
+        return self.told[text]
+
+    def _read(self) -> dict[Any, Any]:
+        import marshal
+
+        try:
+            with open(self.path, "rb") as file:
+                return dict(marshal.load(file))
+        except (OSError, ValueError, EOFError, TypeError):
+            return {}
+
+    def _write(self) -> None:
+        import marshal
+
+        written = f"{self.path}.{os.getpid()}"
+        try:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            with open(written, "wb") as file:
+                marshal.dump(self.told, file)
+            os.replace(written, self.path)
+        except OSError:
+            pass
+
+
+compiled_before = Compiled()
+
+
+def change_expressions(module: ModuleType) -> None:
+    """Have regular expressions taken from what was compiled before."""
+    compiled = module.compile
+
+    def compile_once(pattern: Any, flags: int = 0) -> Any:
+        # A text of another class may be equal to one that it isn't the same as.
+        if type(pattern) not in (str, bytes) or type(flags) is not int or flags & module.SRE_FLAG_DEBUG:
+            return compiled(pattern, flags)
+
+        def tell() -> Any:
+            parsed = module._parser.parse(pattern, flags)
+            groups = [None] * parsed.state.groups
+            for name, number in parsed.state.groupdict.items():
+                groups[number] = name
+            code = [int(each) for each in module._code(parsed, flags)]
+            return (
+                int(flags | parsed.state.flags),
+                code,
+                parsed.state.groups - 1,
+                parsed.state.groupdict,
+                tuple(groups),
+            )
+
+        return _sre.compile(pattern, *compiled_before.of((pattern, flags), tell))
+
+    module.compile = compile_once  # type: ignore[attr-defined]
+
+
+def change_dataclasses(module: ModuleType) -> None:
+    """Have the methods of dataclasses, which are made of texts, taken from what was compiled before."""
+
+    def execute(text: str, *places: Any) -> None:
+        exec(compiled_before.of(text, lambda: compile(text, "<string>", "exec", dont_inherit=True)), *places)  # noqa: S102
+
+    module.exec = execute  # type: ignore[attr-defined]
 
 
 def change_archives() -> None:
@@ -186,6 +278,8 @@ def change_configuration(module: ModuleType) -> None:
 
 
 CHANGES = {
+    "re._compiler": change_expressions,
+    "dataclasses": change_dataclasses,
     "ansible.config.manager": change_configuration,
     "ansible.utils.collection_loader._collection_finder": change_loaders,
     "ansible.executor.module_common": change_builder,
@@ -213,5 +307,7 @@ class WhenLoaded:
         return spec
 
 
+for loaded in set(CHANGES) & set(sys.modules):
+    CHANGES.pop(loaded)(sys.modules[loaded])
 sys.meta_path.insert(0, WhenLoaded())
 change_archives()

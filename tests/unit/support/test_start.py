@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests' runs keep between them: no archive of a module is used again once any file that may be in it has changed."""
+"""What the tests' runs keep between them: nothing is used again once the text that it was made of has changed."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +49,45 @@ def test_a_module_that_may_import_anything_is_packed_each_time(tmp_path: Path) -
     role.parent.mkdir(parents=True)
     role.write_text("pass\n")
     assert contents(role)[0] == b""
+
+
+PROGRAM = """
+import dataclasses, re
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Pair:
+    one: int
+    two: str = "DEFAULT"
+
+found = re.compile("(?P<word>EXPRESSION)|([0-9]+)", re.IGNORECASE).match("Abc 12")
+print(Pair(1), Pair(1) < Pair(2), hash(Pair(1)) == hash(Pair(1)), found and found.groupdict())
+print(re.compile(b"[^a]+").findall(b"xay"), re.split("(?x) , # a comment", "a,b"), re.compile("a", re.I | re.A).flags)
+"""
+
+
+def test_what_was_compiled_before_does_the_same(tmp_path: Path) -> None:
+    """A program says the same with nothing kept, with what its last run kept, and with a file that is none; and another text is another."""
+    program, kept = tmp_path / "program.py", tmp_path / "cache"
+
+    def said(default: str, expression: str) -> str:
+        program.write_text(PROGRAM.replace("DEFAULT", default).replace("EXPRESSION", expression))
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(Path(sitecustomize.__file__).parent),
+            "PYTHONPYCACHEPREFIX": str(kept),
+        }
+        return subprocess.run(
+            [sys.executable, str(program)], env=environment, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+
+    first = said("two", "[a-z]+")
+    assert first.splitlines() == [
+        "Pair(one=1, two='two') True True {'word': 'Abc'}",
+        "[b'x', b'y'] ['a', 'b'] 258",
+    ]
+    [file] = (kept / "kept" / "compiled").iterdir()
+    written = file.read_bytes()
+    assert said("two", "[a-z]+") == first and file.read_bytes() == written, "all of it was kept"
+    assert said("other", "x") == first.replace("two='two'", "two='other'").replace("{'word': 'Abc'}", "None")
+    file.write_bytes(b"no such thing")
+    assert said("two", "[a-z]+") == first
