@@ -10,22 +10,26 @@ and a variable of the environment, and what a job set as statistics are the next
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import typing as t
 from pathlib import Path
 
+import killed_runs
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import failpoints, identity
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity
 
-PROJECT = Path(__file__).resolve().parents[2] / "extensions" / "awx"
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = ROOT / "extensions" / "awx"
 BOUND_SECONDS = 600
 # An image without contents of its own: what it runs is this machine's, mounted. dumb-init is its process 1, as of an execution environment.
 IMAGE = "localhost/kubeadm-control-plane-jobs:1"
@@ -33,7 +37,9 @@ _EMPTY = ("dev", "etc", "home", "opt", "proc", "root", "run", "runner", "sys", "
 _LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin"}
 _ENTRY = 'ENTRYPOINT ["/usr/bin/dumb-init", "--"]'
 # On a host with both versions of control groups podman takes the second one, of which it has no controller.
-_ALONE = 'umount /sys/fs/cgroup/unified 2>/dev/null; exec "$@"'
+ALONE = ("unshare", "--mount", "sh", "-c", 'umount /sys/fs/cgroup/unified 2>/dev/null; exec "$@"', "sh")
+# ansible-runner itself refuses to mount /usr.
+_PROGRAMS = ("--volume=/usr:/usr:ro", "--volume=/etc/passwd:/etc/passwd:ro")
 _LIMITS = ("--cgroups=disabled", "--network=host", "--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096")
 # Of this machine's environment: what the tests' own programs are found by, and Ansible is set with.
 _PASSED = re.compile(r"PATH|PYTHON\w+|ANSIBLE_\w+|LANG|LC_\w+|KUBEADM_\w+")
@@ -49,6 +55,7 @@ class RunnerJobs:
         variables: extra variables of every job.
         environment: what the credential and the tests add to every job's environment.
         mounts: folders that a job in a container has; without any a job has no container.
+        of_its_own: the image of jobs in containers that have no program of this machine; "" for one that has nothing else.
     """
 
     def __init__(
@@ -58,8 +65,10 @@ class RunnerJobs:
         variables: t.Mapping[str, t.Any],
         environment: dict[str, str],
         mounts: t.Sequence[Path] = (),
+        of_its_own: str = "",
     ) -> None:
         self.folder = folder
+        self._image = of_its_own
         self.project = folder / "project"
         shutil.copytree(PROJECT, self.project)
         if clusters is not None:
@@ -83,11 +92,17 @@ class RunnerJobs:
         return dict(json.loads(done.stdout))
 
     def start(
-        self, verb: str, inventory: Object, given: t.Optional[t.Mapping[str, t.Any]] = None, only: str = ""
+        self,
+        verb: str,
+        inventory: Object,
+        given: t.Optional[t.Mapping[str, t.Any]] = None,
+        only: str = "",
+        but: t.Collection[str] = (),
     ) -> Job:
-        """Start a job; with ``only`` it stands still at its first such point (docs/development.md, "Failpoints")."""
+        """Start a job; with ``only`` it stands still at its first such point that is not in ``but`` (docs/development.md, "Failpoints")."""
         self._number += 1
-        folder = self.folder / f"job-{self._number}"
+        # ansible-runner calls a container by this name, and several tests may have one at once.
+        folder = self.folder / f"{self.folder.name}-{os.getpid()}-{self._number}"
         trace = self.folder / f"trace-{self._number}"
         for name in ("env", "inventory"):
             (folder / name).mkdir(parents=True)
@@ -102,31 +117,34 @@ class RunnerJobs:
         environment = {**os.environ, **self._environment}
         if only:
             setting = self.folder / f"setting-{self._number}.json"
-            stop = {"how": "stop", "at": None, "only": only}
+            stop = {"how": "stop", "at": None, "only": only, "except": list(but)}
             setting.write_text(json.dumps({"trace": str(trace), "stop": stop}))
-            environment[failpoints.VARIABLE] = str(setting)
+            switched_on = killed_runs.environment(setting)
+            environment.update(switched_on)
+            shown.update(switched_on)
         program = Path(os.environ["KUBEADM_CONTROL_PLANE_CACHE"]) / "venv-importer" / "bin" / "python"
         command = [str(program), "-m", "ansible_runner", "run", str(folder), "--ident", folder.name]
         command += ["-p", "control_plane.yml"]
         if self._mounts:
-            shown.update({name: value for name, value in environment.items() if _PASSED.fullmatch(name)})
+            if not self._image:
+                shown.update({name: value for name, value in environment.items() if _PASSED.fullmatch(name)})
             shown.update(self._environment)
             settings.update(
                 process_isolation=True,
                 process_isolation_executable="podman",
-                container_image=IMAGE,
-                # ansible-runner itself refuses to mount /usr.
-                container_options=[*_LIMITS, "--volume=/usr:/usr:ro", "--volume=/etc/passwd:/etc/passwd:ro"],
+                container_image=self._image or IMAGE,
+                # AWX's own option, else those by which a container has this machine's programs.
+                container_options=[*_LIMITS, *(["--user=root"] if self._image else _PROGRAMS)],
                 container_volume_mounts=self._mounts,
             )
-            command = ["unshare", "--mount", "sh", "-c", _ALONE, "sh", *command]
+            command = [*ALONE, *command]
         for name, content in (("extravars", given), ("envvars", shown), ("settings", settings)):
             (folder / "env" / name).write_text(json.dumps(content))
         with open(self.folder / f"output-{self._number}", "w", encoding="utf-8") as stream:
             process = subprocess.Popen(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT
             )
-        return Job(folder, process, Path(f"{trace}.stopped"), bool(self._mounts))
+        return Job(folder, process, trace, bool(self._mounts))
 
     def run(self, verb: str, inventory: Object, given: t.Optional[t.Mapping[str, t.Any]] = None) -> Job:
         """Run a job to its end."""
@@ -138,11 +156,11 @@ class RunnerJobs:
 class Job:
     """One job, under way or ended."""
 
-    def __init__(self, folder: Path, process: subprocess.Popen[bytes], stopped: Path, contained: bool) -> None:
+    def __init__(self, folder: Path, process: subprocess.Popen[bytes], trace: Path, contained: bool) -> None:
         self.folder = folder
         self._contained = contained
         self.process = process
-        self._stopped = stopped
+        self._trace, self._stopped = trace, Path(f"{trace}.stopped")
 
     @property
     def status(self) -> str:
@@ -167,20 +185,28 @@ class Job:
         return dict(ended[-1]["artifact_data"]) if ended else {}
 
     @property
+    def points(self) -> list[str]:
+        """The points that it passed, where it was started with ``only``."""
+        return killed_runs.trace(self._trace)
+
+    @property
     def files(self) -> list[Path]:
         """All that it left: events, output, the command, the environment."""
         left = [self.folder / name for name in ("artifacts", "env", "inventory")]
         return [path for each in left for path in sorted(each.rglob("*")) if path.is_file()]
 
     def cancel(self) -> str:
-        """Cancel it as AWX does, when it has come to the point where it stands still; return that point.
+        """Cancel it as AWX does, when it has come to the point where it stands still; return that point, "" where it
+        came to its end by itself.
 
         Without a container, what outlives ansible-playbook is ended, too.
         """
         end = time.monotonic() + BOUND_SECONDS
         # The job's own program sees the signal; everything below it stands still.
         while not (self._stopped.exists() and all(map(identity.is_stopped, self._below()))):
-            assert self.process.poll() is None and time.monotonic() < end, "it met no such point"
+            if self.process.poll() is not None:
+                return ""
+            assert time.monotonic() < end, "it neither ends nor stands still"
             time.sleep(0.05)
         below = self._below()
         self.process.send_signal(signal.SIGTERM)
@@ -195,8 +221,22 @@ class Job:
         return [] if self._contained else identity.descendants(self.process.pid)[1:]
 
 
+def missing() -> str:
+    """What jobs in containers lack here, "" for nothing."""
+    lacking = [name for name in ("podman", "dumb-init", "unshare") if shutil.which(name) is None]
+    return f"not here: {', '.join(lacking)}" if lacking else "" if os.geteuid() == 0 else "containers need root"
+
+
+def mounts(folder: Path, kubeconfig: str) -> list[Path]:
+    """What jobs in containers need of this machine: the test's files, the collection, the kubeconfig, the programs."""
+    image()
+    programs = {Path(sys.prefix), Path(sys.prefix).resolve(), Path(sys.base_prefix)}
+    return [folder, ROOT.parents[2], Path(kubeconfig).parent, *sorted(programs)]
+
+
+@functools.cache
 def image() -> None:
-    """Make the image of jobs in containers."""
+    """Make the image of jobs in containers, once."""
     with tempfile.TemporaryDirectory() as folder:
         for name in _EMPTY:
             (Path(folder) / name).mkdir()

@@ -45,7 +45,7 @@ docs() {
   (cd "$CACHE/build/source" && antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck --disallow-unknown-collection-refs \
     --validate-collection-refs self .)
 }
-# The image is built where there is a registry; here the folder that it is built of, whose file has another name where there is no podman.
+# The folder that the image is built of, whose file has another name where there is no podman; the full suite builds it (test_execution_environment.py).
 # Its entry point is what keeps ansible-playbook from being process 1.
 execution_environment() {
   local context="$CACHE/execution-environment"

@@ -277,6 +277,8 @@ class Connection:
         """
         verify = self._configuration.verify_ssl
         context: ssl.SSLContext = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE)
+        # As of every other context (https.client_context).
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         try:
             if self._authority:
                 context.load_verify_locations(cadata=self._authority)
