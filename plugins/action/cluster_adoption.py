@@ -19,8 +19,8 @@ from ..module_utils.common import sealed
 from ..module_utils.common.values import now_rfc3339
 from ..module_utils.workload_api import static_pod_flags
 from ..plugin_utils.adoption import manifest as adoption_manifest
-from ..plugin_utils.adoption.evidence import Host, configuration, problems, read_host, workers_left_alone
-from ..plugin_utils.adoption.hosts import AnyHost, Problem, unfit
+from ..plugin_utils.adoption.evidence import SPARE, Host, configuration, problems, read_host, workers_left_alone
+from ..plugin_utils.adoption.hosts import SILENT, AnyHost, Problem, unfit, without_spares
 from ..plugin_utils.adoption.machine_writer import node_name
 from ..plugin_utils.adoption.workers import worker_survey
 from ..plugin_utils.adoption.workers.worker_evidence import WorkerHost, worker_problems
@@ -95,7 +95,7 @@ class ActionModule(ControlPlaneAction):
         self._refuse_another(store, hosts)
         adopted = is_adopted(objects, hosts)
         lacking = to_adopt(objects, workers.hosts)
-        manifest, text, more = self._manifest(hub, hosts, adopted, objects, workers)
+        manifest, text, more = self._manifest(hub, hosts, adopted, objects, workers, lacking)
         known = {each.name for each in workers.all_hosts}
         notes = [words for host, words in left_out if host not in known] + workers.notes
         notes += more + self._drift(hosts, manifest)
@@ -145,7 +145,11 @@ class ActionModule(ControlPlaneAction):
                 found.append(host)
             elif problem is not None:
                 wrong.append(problem)
-        return self._without_spares(found, wrong)
+        if self._arguments["hosts"] or not found:
+            return found, wrong, []
+        known = {host.node["name"] for host in found if host.node is not None}
+        nodes = {str(each["name"]) for host in found for each in host.workload["nodes"]}
+        return found, *without_spares(wrong, SPARE, nodes <= known)
 
     def _ask_host(self, objects: t.Optional[ClusterObjects], name: str, key: str) -> t.Union[Answer, Problem]:
         machine = Machine(name, host_of_machine(objects).get(name), {"inventoryHost": name})
@@ -168,25 +172,6 @@ class ActionModule(ControlPlaneAction):
                 "Correct the names, or give the inventory that has them with -i."
             )
         return sorted(plain(list(hosts or groups[group])))
-
-    def _without_spares(
-        self, found: list[Host], wrong: list[Problem]
-    ) -> tuple[list[Host], list[Problem], list[tuple[str, str]]]:
-        """Return the used hosts, other problems, and notes on unused hosts.
-
-        A host that is silent matters only while a control plane Node has no host.
-        """
-        if self._arguments["hosts"] or not found:
-            return found, wrong, []
-        known = {host.node["name"] for host in found if host.node is not None}
-        all_known = {str(each["name"]) for host in found for each in host.workload["nodes"]} <= known
-        spare = [
-            each
-            for each in wrong
-            if each.reason == "NotAControlPlane" or (each.reason == "HostUnreachable" and all_known)
-        ]
-        notes = [(each.host, f"left out: {each.host}: {each.message}") for each in spare]
-        return found, [each for each in wrong if each not in spare], notes
 
     def _call(self, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:
         return inventory_pool.call_host(self._caller, machine, module, call)
@@ -226,6 +211,7 @@ class ActionModule(ControlPlaneAction):
         adopted: bool,
         objects: t.Optional[ClusterObjects],
         workers: Survey,
+        lacking: t.Mapping[str, t.Sequence[WorkerHost]],
     ) -> tuple[ClusterManifest, str, list[str]]:
         """Return the manifest, its text still to be written, and notes.
 
@@ -235,12 +221,11 @@ class ActionModule(ControlPlaneAction):
         given = self._given(path)
         if given:
             manifest = read_manifest(self._arguments, given)
-            lacking = to_adopt(objects, workers.hosts)
             contradicted = [] if adopted else adoption_manifest.contradictions(manifest, hub, len(hosts))
             if lacking or not adopted:
                 self._refuse_kinds(manifest)
             self._show_missing(manifest, workers, lacking)
-            manifest, wrong, notes = worker_survey.checked(manifest, workers, objects, self._domain)
+            manifest, wrong, notes = worker_survey.checked(manifest, lacking, objects, self._domain)
             self._refuse([*contradicted, *wrong])
             return manifest, "", notes
         replicas = self._arguments["replicas"] or len(hosts)
@@ -254,7 +239,7 @@ class ActionModule(ControlPlaneAction):
             draft = os.path.join(folder, f"{self._cluster}.yaml")
             disk.write_file(draft, text.encode(), disk.SECRET_FILE_MODE)
             manifest = read_manifest(self._arguments, [draft])
-        manifest, wrong, more = worker_survey.checked(manifest, workers, objects, self._domain)
+        manifest, wrong, more = worker_survey.checked(manifest, lacking, objects, self._domain)
         self._refuse(wrong)
         return manifest, text, notes + more
 
@@ -362,7 +347,7 @@ def _machines(hosts: t.Sequence[AnyHost]) -> dict[str, str]:
 def _failed(name: str, answer: Answer) -> Problem:
     if not answer.reached:
         fix = "Check the inventory (ansible_host, ansible_user, keys, bastion) with: ansible -m ansible.builtin.ping."
-        return Problem("HostUnreachable", name, answer.message, fix)
+        return Problem(SILENT, name, answer.message, fix)
     if answer.message.startswith("Wrong machine"):
         return Problem("WrongHost", name, answer.message, "")
     fix = "Every host must be asked as root: set ansible_become: true where the user is another."

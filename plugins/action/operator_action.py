@@ -12,7 +12,6 @@ import typing as t
 
 from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
-from ..plugin_utils.base_classes.swap import SwapFailure
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.objects import actions
 from ..plugin_utils.operator import action_text, freeze
@@ -23,6 +22,7 @@ from ..plugin_utils.operator.tasks.endpoint import may_have_left
 from ..plugin_utils.operator.tasks.progress import Executions
 from ..plugin_utils.records import actions_under_way as operator_respect
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
+from ..plugin_utils.workload.swap import SwapFailure
 
 
 class ActionModule(ControlPlaneAction):

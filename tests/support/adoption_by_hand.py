@@ -106,10 +106,11 @@ class Adoption:
         store.left = writes
         found, hosts = self.survey(), self.hand.hosts()
         objects = ClusterObjects.read(FileStore(str(self.path)), "default", "prod")
-        manifest, wrong, _notes = worker_survey.checked(self.manifest(), found, objects, lambda _host, _variable: "")
+        lacking = to_adopt(objects, found.hosts)
+        manifest, wrong, _notes = worker_survey.checked(self.manifest(), lacking, objects, lambda _host, _variable: "")
         assert wrong == []
         writer = Writer(store, manifest, hosts, NOW, self.claim)
-        writer.write(domains or {}, to_adopt(objects, found.hosts), is_adopted(objects, hosts))
+        writer.write(domains or {}, lacking, is_adopted(objects, hosts))
         return writer.changes
 
     def claim(self, machine: Machine, call: Object) -> Answer:

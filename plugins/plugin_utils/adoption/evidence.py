@@ -22,6 +22,7 @@ from ..pki.certificates import PkiError
 from .hosts import OUT_OF_CLUSTER_API, Problem, annotated, machine_id, node_of, same_machine
 
 Object = dict[str, t.Any]
+SPARE = "NotAControlPlane"
 AUTHORITIES = ("ca", "etcd", "proxy")
 _SHOWN = 10
 
@@ -62,7 +63,7 @@ def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Opt
     if "kube-apiserver" not in (workload["machine"].get("staticPodManifests") or ()):
         text = "it carries no control plane (no static pod of kube-apiserver)"
         fix = "Name the cluster's control plane hosts only; workers are named by control_plane_adopt_workers."
-        return None, Problem("NotAControlPlane", name, text, fix)
+        return None, Problem(SPARE, name, text, fix)
     if not workload["reachable"]:
         text = f"its API server does not answer: {workload['message']}"
         return None, Problem("APIUnreachable", name, text, "Bring the control plane to health first, then adopt it.")

@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 Object = dict[str, t.Any]
+SILENT = "HostUnreachable"
 CLAIM_FILE = "/var/lib/kubeadm-control-plane/claim.json"
 OUT_OF_CLUSTER_API = (
     "Take it out of Cluster API first (pause its Cluster, remove the Machine objects without deleting machines)."
@@ -63,6 +64,23 @@ def node_of(machine: t.Mapping[str, t.Any], nodes: t.Sequence[Object]) -> t.Opti
     # Machine-ids that are there twice are a problem of its own; the host's name tells which is meant.
     named = [each for each in own if each["name"] == machine.get("hostname")]
     return next(iter([*named, *own]), None)
+
+
+def without_spares(
+    wrong: t.Sequence[Problem], spare: str, all_known: bool
+) -> tuple[list[Problem], list[tuple[str, str]]]:
+    """Return the problems that matter, and notes on hosts left out.
+
+    Each note comes with its host's name.
+
+    Args:
+        wrong: problems with hosts that are not adopted.
+        spare: the reason of a host that carries nothing of the kind, and is left out.
+        all_known: whether every Node has a host or a Machine: a host that is silent matters only while one has none.
+    """
+    left = [each for each in wrong if each.reason == spare or (each.reason == SILENT and all_known)]
+    notes = [(each.host, f"left out: {each.host}: {each.message}") for each in left]
+    return [each for each in wrong if each not in left], notes
 
 
 def same_machine(hosts: t.Sequence[AnyHost]) -> list[Problem]:

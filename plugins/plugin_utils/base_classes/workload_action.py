@@ -19,10 +19,10 @@ from ..filters.kubeadm import plain
 from ..processes.failpoints import around
 from ..records.cluster_objects import ClusterObjects
 from ..store.opening import STORE_SPEC
+from ..workload import swap
+from ..workload.swap import MODULE, Planner
 from ..workload.writes import Plan, WorkloadError
-from . import swap
 from .control_plane_action import ControlPlaneAction
-from .swap import MODULE, Planner
 
 WORKLOAD_SPEC: dict[str, t.Any] = {
     "cluster": {"type": "str"},

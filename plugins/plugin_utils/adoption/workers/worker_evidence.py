@@ -18,7 +18,7 @@ from ..evidence import Host
 from ..hosts import OUT_OF_CLUSTER_API, Problem, annotated, node_of, same_machine
 
 Object = dict[str, t.Any]
-SPARE, SILENT = "NotAWorker", "HostUnreachable"
+SPARE = "NotAWorker"
 
 
 @dataclass
@@ -76,19 +76,6 @@ def _ca_of(lead: Host) -> str:
         return ca_cert_hash(lead.public.get("ca", ""))
     except PkiError:
         return ""
-
-
-def without_spares(
-    found: t.Sequence[WorkerHost], wrong: t.Sequence[Problem], nodes: t.Collection[str], managed: t.Collection[str]
-) -> tuple[list[Problem], list[str]]:
-    """Return the problems that matter, and notes on hosts left out.
-
-    A host that is silent matters only while a worker Node (`nodes`, by name) has neither a host nor a Machine (`managed`).
-    """
-    hosts = {str(host.node["name"]) for host in found if host.node is not None}
-    all_known = set(nodes) <= {*hosts, *managed}
-    spare = [each for each in wrong if each.reason == SPARE or (each.reason == SILENT and all_known)]
-    return [each for each in wrong if each not in spare], [f"left out: {each.host}: {each.message}" for each in spare]
 
 
 def worker_problems(

@@ -14,10 +14,10 @@ from ...calls.machine_connection import Answer
 from ...objects.manifest.reader import ClusterManifest
 from ...records.cluster_objects import ClusterObjects
 from ..evidence import Host
-from ..hosts import Problem
+from ..hosts import Problem, without_spares
 from . import worker_manifest
-from .worker_evidence import WorkerHost, named_twice, node_name, read_worker, without_spares
-from .worker_writer import machine_of, managed_nodes, replicas_of, staying_machines, to_adopt
+from .worker_evidence import SPARE, WorkerHost, named_twice, node_name, read_worker
+from .worker_writer import machine_of, managed_nodes, replicas_of, staying_machines
 
 Object = dict[str, t.Any]
 VARIABLE = "control_plane_adopt_workers"
@@ -109,8 +109,9 @@ def survey(
                 found.hosts[name].append(host)
             elif problem is not None:
                 wrong.append(problem)
-    nodes = [str(each) for each in lead.workload["workerNodes"]]
-    found.wrong, found.notes = without_spares(found.all_hosts, wrong, nodes, found.managed)
+    nodes = {str(each) for each in lead.workload["workerNodes"]}
+    found.wrong, notes = without_spares(wrong, SPARE, nodes <= {*map(node_name, found.all_hosts), *found.managed})
+    found.notes = [text for _host, text in notes]
     if not found.wrong:
         found.wrong = [_nobody(name, template) for name, template in templates.items() if not found.hosts[name]]
     return found
@@ -124,7 +125,7 @@ def _nobody(name: str, template: Object) -> Problem:
 
 def checked(
     manifest: ClusterManifest,
-    found: Survey,
+    lacking: t.Mapping[str, t.Sequence[WorkerHost]],
     objects: t.Optional[ClusterObjects],
     domains: t.Callable[[WorkerHost, str], str],
 ) -> tuple[ClusterManifest, list[Problem], list[str]]:
@@ -132,16 +133,14 @@ def checked(
 
     Args:
         manifest: what is wanted.
-        found: the survey.
+        lacking: the hosts whose workers still lack a Machine, as of :func:`.worker_writer.to_adopt`.
         objects: what the store has of the cluster.
         domains: returns a host's failure domain by the variable of that name, "" where there is none.
-
-    Only MachineDeployments with workers that still lack a Machine are checked.
     """
     wrong: list[Problem] = []
     notes: list[str] = []
     counted = {}
-    for name, hosts in to_adopt(objects, found.hosts).items():
+    for name, hosts in lacking.items():
         deployment = worker_manifest.deployment_of(manifest, name)
         if deployment is None:
             text = f"the manifest has no MachineDeployment {name}, for which {VARIABLE} names hosts"

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from typing import Any, Optional
+from typing import Any
 
 from ....module_utils.common.values import format_time, parse_time
 from ...objects import kinds
 from .. import terms
 from ..plan.times import LONG_AGO
-from .worker_view import is_foreign
+from .worker_view import identity_of, is_foreign
 
 Object = dict[str, Any]
 
@@ -55,19 +55,13 @@ def removed(snapshot: Object, decision: Object) -> Object:
     nodes = {
         name
         for name, each in ((_node_name(one["machine"]), one) for one in going)
-        if not _is_foreign(known.get(name), each)
+        # Another machine's stays.
+        if name in known
+        and not is_foreign(known[name], identity_of(each["machine"], each.get("infrastructureMachine")))
     }
     snapshot["workers"] = workers
     snapshot["workload"] = _workload(snapshot["workload"], _left(snapshot["workload"], nodes))
     return snapshot
-
-
-def _is_foreign(node: Optional[Object], entry: Object) -> bool:
-    """Return whether a Node is another machine's, and stays."""
-    status = entry["machine"].get("status") or {}
-    told = ((entry.get("infrastructureMachine") or {}).get("status") or {}).get("machineID")
-    provider = entry["machine"]["spec"].get("providerID")
-    return node is not None and is_foreign(node, status.get("machineID") or told, provider)
 
 
 def _left(workload: Object, without: Collection[str]) -> list[Object]:

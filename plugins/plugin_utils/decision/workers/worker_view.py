@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from ....module_utils.common.nodes.identity import Identity, foreign
 from ....module_utils.common.values import controller_of, format_time, parse_time
 from ...objects import kinds
 from ...objects.workers import template_hash
@@ -186,14 +187,19 @@ def _set(document: Object, owned: dict[str, list[MachineView]]) -> SetView:
     return SetView(str(metadata["name"]), document, created, owned.get(str(metadata["name"]), []))
 
 
-def is_foreign(node: Object, identity: Any, provider: Any) -> bool:
+def identity_of(machine: Object, infrastructure: Optional[Object]) -> Identity:
+    """Return what a worker is known by."""
+    status = machine.get("status") or _EMPTY
+    told = (infrastructure or _EMPTY).get("status") or _EMPTY
+    return Identity(status.get("machineID") or told.get("machineID"), machine["spec"].get("providerID"))
+
+
+def is_foreign(node: Object, known: Identity) -> bool:
     """Return whether a Node of a worker's name is another machine's.
 
-    As the modules do before they drain or delete one (module_utils/workload_api/node_identity.py).
+    As the modules do before they drain or delete one.
     """
-    if identity and node.get("machineID"):
-        return bool(node["machineID"] != identity)
-    return bool(provider and node.get("providerID") and node["providerID"] != provider)
+    return bool(foreign(Identity(node.get("machineID"), node.get("providerID")), known))
 
 
 def _match_nodes(view: View, machines: list[MachineView]) -> None:
@@ -202,16 +208,13 @@ def _match_nodes(view: View, machines: list[MachineView]) -> None:
     asked = view.reachable and view.workload.get("workers") is not None
     taken: set[str] = set()
     for machine in machines:
-        status = machine.machine.get("status") or _EMPTY
-        recorded = (status.get("nodeRef") or _EMPTY).get("name")
-        known = (machine.infrastructure or _EMPTY).get("status") or _EMPTY
-        identity = status.get("machineID") or known.get("machineID")
-        provider = machine.machine["spec"].get("providerID")
+        recorded = ((machine.machine.get("status") or _EMPTY).get("nodeRef") or _EMPTY).get("name")
+        known = identity_of(machine.machine, machine.infrastructure)
         node = nodes.get(recorded or machine.name)
-        if node is not None and is_foreign(node, identity, provider):
+        if node is not None and is_foreign(node, known):
             machine.impostor, node = str(node["name"]), None
         elif node is None and not recorded:
-            node = identified_node(nodes, identity, provider)
+            node = identified_node(nodes, known.machine_id, known.provider_id)
         if node is not None and node["name"] not in taken:
             taken.add(node["name"])
             machine.node = node

@@ -15,13 +15,13 @@ import typing as t
 from ....module_utils.common.kubernetes_versions import read_version
 from ....module_utils.common.values import condition_of, now_rfc3339
 from ....module_utils.workload_api.compare_and_swap import Read
-from ...base_classes import swap
 from ...calls.machine_connection import Answer, Machine, MachineCaller
 from ...documents.names import is_dns_subdomain
 from ...objects import actions, kinds
 from ...objects.conditions import READY
 from ...observe.observation import observe
 from ...records.cluster_objects import ClusterObjects, Object
+from ...workload import swap
 from .. import freeze
 from ..matching import NodeNow
 from ..node_selector import ROLE_LABELS

@@ -19,14 +19,14 @@ from ansible.plugins.loader import action_loader
 from ....module_utils.common.legible import block
 from ....module_utils.common.values import now_rfc3339
 from ....module_utils.workload_api.compare_and_swap import Read
-from ...base_classes import swap
 from ...base_classes.control_plane_action import ControlPlaneAction
-from ...base_classes.swap import Planner
 from ...calls.machine_connection import Answer, Machine
 from ...objects import kinds, origin
 from ...observe.observation import observe
 from ...records.cluster_objects import CLUSTER_LABEL, SECRET, ClusterObjects, Object
 from ...store.base import NotFound
+from ...workload import swap
+from ...workload.swap import Planner
 from ...workload.writes import Plan, WorkloadError
 from .. import freeze
 from ..planner_types import NodeFacts

@@ -13,12 +13,12 @@ import json
 import typing as t
 
 from ....module_utils.common.kubernetes_facts import LABEL_CONTROL_PLANE, LABEL_MASTER
-from ...base_classes.swap import MODULE
 from ...calls.machine_connection import Answer
 from ...decision.conditions.node_registration import registered_taints, same_taint
 from ...objects import kinds
 from ...observe.observation import Caller
 from ...records.cluster_objects import ClusterObjects, Object
+from ...workload.swap import MODULE
 from . import node_labels, node_taints
 
 _EVICTING = "NoExecute"

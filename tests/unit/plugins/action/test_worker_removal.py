@@ -42,6 +42,18 @@ def test_one_whose_drain_fails_holds_none_of_the_others(tmp_path: Path) -> None:
     assert "machine m1 is the only one" in result["failed_workers"][0]["message"]
 
 
+def test_one_that_a_hook_holds_after_its_drain_is_not_late(tmp_path: Path) -> None:
+    """The next decision waits for the hook, however long ago the drain began."""
+    world = World(tmp_path)
+    past = {"type": "Deleting", "status": "True", "reason": "WaitingForPreTerminateHook"}
+    began = {"nodeDrainStartTime": "2020-01-01T00:00:00Z"}
+    world.change("m1", lambda stored: stored["status"].update(conditions=[past], deletion=began))
+    world.annotate("pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup")
+    given = {"cluster": "prod", "store": {"path": str(tmp_path)}, "workers": ["m1"], "timeout": 0}
+    result = make_action("worker_removal", **given).run(task_vars={})
+    assert (result["machines"], result["failed_workers"]) == ([], []), result
+
+
 @pytest.mark.parametrize(("passed", "taken"), [(59, ["w1", "w2"]), (61, ["w1"])])
 def test_a_step_begins_with_no_other_worker_after_its_time(passed: int, taken: list[str]) -> None:
     """The first one is begun with whenever it is, so that each step does something."""

@@ -78,7 +78,7 @@ class Workers:
         manifest = self.manifest(change)
         racks = {"w-host-1": "a", "w-host-2": "b"}
         read, wrong, notes = worker_survey.checked(
-            manifest, self.survey(), None, lambda host, variable: racks[host.name] if variable == "rack" else ""
+            manifest, self.survey().hosts, None, lambda host, variable: racks[host.name] if variable == "rack" else ""
         )
         return read, list(map(str, wrong)), notes
 
@@ -225,5 +225,7 @@ def test_a_number_that_the_manifest_leaves_out_is_what_runs(workers: Workers) ->
 def test_a_manifest_without_the_deployment(workers: Workers) -> None:
     manifest = workers.manifest()
     workers.templates = {"others": {"group": "w_hosts"}}
-    _manifest, [problem], _notes = worker_survey.checked(manifest, workers.survey(), None, lambda _host, _name: "")
+    _manifest, [problem], _notes = worker_survey.checked(
+        manifest, workers.survey().hosts, None, lambda _host, _name: ""
+    )
     assert "ManifestContradicts: the manifest has no MachineDeployment others" in str(problem)

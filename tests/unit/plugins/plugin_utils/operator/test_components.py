@@ -17,9 +17,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api
     Read,
     Write,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes import swap
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import components
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload import swap
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload.writes import Plan, WorkloadError
 
 KUBELET = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 110\n"

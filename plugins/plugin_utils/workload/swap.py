@@ -16,7 +16,7 @@ from ...module_utils.workload_api.compare_and_swap import Read
 from ..calls.machine_connection import Answer
 from ..decision.snapshot.json_shape import Boolean, Path, Sequence, Shape, Struct, Table, Text, written
 from ..filters.kubeadm import plain
-from ..workload.writes import Objects, Plan, WorkloadError
+from .writes import Objects, Plan, WorkloadError
 
 MODULE = "workload_objects"
 # Somebody else who writes all the time is a fault to look at, not one to wait out.
