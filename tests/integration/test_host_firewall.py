@@ -17,7 +17,8 @@ from private_host import PrivateHost
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root"),
     pytest.mark.skipif(
-        shutil.which("nft") is None, reason="no nft: tests/tools/setup.sh gets it where there is apt-get"
+        not all(map(shutil.which, ("nft", "ip"))),
+        reason="no nft or no ip: tests/tools/setup.sh gets it where there is apt-get",
     ),
 ]
 CHAIN = """flush ruleset

@@ -36,8 +36,8 @@ def test_a_host_without_root_keeps_all_from_being_changed(tmp_path: Path) -> Non
     assert "a host would be changed" not in done.stdout
 
 
-def test_relative_paths_are_meant_from_the_inventory(tmp_path: Path) -> None:
-    """A playbook of the collection has a folder of its own, where nobody puts a key."""
+def test_relative_paths_are_meant_from_the_inventory_and_an_unknown_system_is_named(tmp_path: Path) -> None:
+    """A playbook of the collection has a folder of its own, where a user puts no key; what no task file knows is refused by its name."""
     (tmp_path / "plays").mkdir()
     (tmp_path / "inventory/images").mkdir(parents=True)
     (tmp_path / "inventory/own.asc").write_text("the key")
@@ -49,15 +49,27 @@ def test_relative_paths_are_meant_from_the_inventory(tmp_path: Path) -> None:
         "host_kubernetes_repository_components": [],
         "host_repositories": [{"name": "other", "url": "http://127.0.0.1:9/", "key_file": "own.asc"}],
         "host_image_directory": "images",
+        "host_kubernetes_version": "v1.20.2",
+        "host_package_directory": "",
+        "host_cgroup_driver": "",
+        "host_kubelet_cgroup_driver": "",
+        "host_packages_checked": {"skipped": True},
+        "host_missing": [],
     }
     shown = {"debug": {"msg": "{{ host_all_repositories | map(attribute='key') | join(', ') }}; {{ host_archives }}"}}
+    facts = {"set_fact": {"distribution": "Archlinux", "os_family": "Archlinux", "cacheable": True}}
+    named = {"debug": {"msg": "{{ host_all_problems | join }}"}}
     role = str(Path(__file__).parents[2] / "roles/host/vars/main.yml")
-    play = {"hosts": "all", "gather_facts": False, "vars_files": [role], "vars": variables, "tasks": [shown]}
+    play = {"hosts": "all", "gather_facts": False, "vars_files": [role], "vars": variables}
+    play["tasks"] = [shown, facts, named]
     (tmp_path / "plays/play.yml").write_text(json.dumps([play]))
     (tmp_path / "inventory/hosts.yml").write_text(json.dumps({"all": {"hosts": {"any": {}}}}))
     words = ["ansible-playbook", "-i", str(tmp_path / "inventory/hosts.yml"), str(tmp_path / "plays/play.yml")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert f"the key, the key; ['{tmp_path}/inventory/images/one.tar']" in done.stdout, done.stdout + done.stderr
+    assert "The distribution Archlinux is not known: hosts of Debian, Ubuntu and Red Hat's family" in done.stdout, (
+        done.stdout + done.stderr
+    )
 
 
 @pytest.mark.full
