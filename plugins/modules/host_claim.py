@@ -177,7 +177,7 @@ from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.bootstrap.image_check import Images
 from ..module_utils.node.host import claim, fitness, host_facts
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 OPTIONS = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -188,7 +188,7 @@ OPTIONS = {
     "machine": {"type": "str", "required": True},
     "kubernetes_version": {"type": "str"},
     "images": arguments.IMAGES,
-    "ports": {"type": "list", "elements": "int", "default": [6443, 10250, 10257, 10259, 2379, 2380]},
+    "ports": {"type": "list", "elements": "int", "default": list(fitness.DEFAULT_PORTS)},
     "cri_socket": {"type": "str", "default": ""},
     "address": {"type": "str", "default": ""},
     "endpoint": {"type": "str", "default": ""},
@@ -204,26 +204,15 @@ OPTIONS = {
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
-        argument_spec={**OPTIONS, **arguments.MACHINE, **arguments.FENCING},
-        required_if=[("state", "present", ["id", "cluster", "kubernetes_version"])],
-        supports_check_mode=True,
-    )
-    try:
+    module = MachineModule(OPTIONS, required_if=[("state", "present", ["id", "cluster", "kubernetes_version"])])
+    with module.failing(NodeError):
         if module.params["state"] == "absent":
             absent(module)
         else:
             present(module)
-    except claim.Unfit as error:
-        module.fail_json(
-            msg=f"This host can't be claimed: {error}. Nothing was changed on it.",
-            missing=[each.document() for each in error.missing],
-        )
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
 
 
-def present(module: NodeModule) -> None:
+def present(module: MachineModule) -> None:
     """Check and claim the host, and end the module."""
     params = module.params
     # A number that the host kept for a cluster before this one must not count: the claim itself keeps others out.
@@ -251,7 +240,7 @@ def present(module: NodeModule) -> None:
     )
 
 
-def absent(module: NodeModule) -> None:
+def absent(module: MachineModule) -> None:
     """Reset and release the host, and end the module."""
     params = module.params
     checked = dict(params)

@@ -103,9 +103,8 @@ holds:
 """
 
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node import arguments
 from ..module_utils.node.endpoint import balancer, virtual_address
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 SERVER = {
     "name": {"type": "str", "required": True},
@@ -116,8 +115,8 @@ SERVER = {
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
-        argument_spec={
+    module = MachineModule(
+        {
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "address": {"type": "str"},
             "port": {"type": "int", "default": 8443},
@@ -125,16 +124,13 @@ def main() -> None:
             "router_id": {"type": "int", "default": 0},
             "servers": {"type": "list", "elements": "dict", "default": [], "options": SERVER},
             "alone": {"type": "bool", "default": False},
-            **arguments.MACHINE,
-            **arguments.FENCING,
         },
         required_if=[("state", "present", ["address"])],
-        supports_check_mode=True,
     )
     params = module.params
-    try:
+    with module.failing(NodeError):
         # Nothing is lost by it: an API server need not be asked whose turn it is.
-        arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
+        module.check(ask_cluster=False)
         if params["state"] == "absent":
             module.exit_json(changed=balancer.absent(check=module.check_mode))
         if not 0 <= params["router_id"] <= 255:
@@ -150,8 +146,6 @@ def main() -> None:
             alone=params["alone"],
         )
         before, after, interface = balancer.present(wanted, check=module.check_mode)
-    except NodeError as error:
-        module.fail_json(msg=str(error), **arguments.fenced(error))
     changed = before != after
     module.exit_json(
         changed=changed,

@@ -86,9 +86,8 @@ closed:
 """
 
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node import arguments
 from ..module_utils.node.host import firewall
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 OPENING = {
     "what": {"type": "str", "required": True},
@@ -98,18 +97,17 @@ OPENING = {
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
-        argument_spec={
+    module = MachineModule(
+        {
             "state": {"type": "str", "choices": ["open", "asked"], "default": "open"},
             "openings": {"type": "list", "elements": "dict", "required": True, "options": OPENING},
             "chain": {"type": "str", "default": "inet filter input"},
-            **arguments.MACHINE,
         },
-        supports_check_mode=True,
+        fencing=False,
     )
     params = module.params
-    try:
-        arguments.check(params, check_mode=module.check_mode)
+    with module.failing(NodeError):
+        module.check()
         openings = list(
             dict.fromkeys(
                 firewall.Opening.read(each["what"], source)
@@ -122,8 +120,6 @@ def main() -> None:
             before = after = found.find(openings)
         else:
             before, after = found.open(openings, check=module.check_mode)
-    except NodeError as error:
-        module.fail_json(msg=str(error))
     module.exit_json(
         changed=before != after,
         firewall=before.kind,

@@ -135,11 +135,10 @@ import fnmatch
 from ..module_utils.common import kubernetes_facts
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.kubernetes_versions import read_version
-from ..module_utils.node import arguments
 from ..module_utils.node.host import host_facts, package_archives, packages
 from ..module_utils.node.host.preparation import Preparation, Refused, Wanted
 from ..module_utils.node.host.repositories import Repository
-from ..module_utils.node.module import NodeModule
+from ..module_utils.node.machine_module import MachineModule
 
 REPOSITORY = {
     "name": {"type": "str", "required": True},
@@ -152,8 +151,8 @@ REPOSITORY = {
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(
-        argument_spec={
+    module = MachineModule(
+        {
             "kubernetes_version": {"type": "str", "required": True},
             "package_version": {"type": "str", "default": ""},
             "repositories": {"type": "list", "elements": "dict", "default": [], "options": REPOSITORY},
@@ -161,9 +160,8 @@ def main() -> None:
             "change_held": {"type": "bool", "default": False},
             "archives": {"type": "path"},
             "save": {"type": "path"},
-            **arguments.MACHINE,
         },
-        supports_check_mode=True,
+        fencing=False,
     )
     params = module.params
     if read_version(params["kubernetes_version"]) is None:
@@ -179,8 +177,8 @@ def main() -> None:
         change_held=params["change_held"],
         archives=params["archives"] or "",
     )
-    try:
-        arguments.check(params, check_mode=module.check_mode)
+    with module.failing(NodeError, Refused):
+        module.check()
         if params["save"]:
             names = wanted_names(wanted)
             saved = (
@@ -194,10 +192,6 @@ def main() -> None:
                 "Nothing was changed. Upgrade a node with the Action upgrade; reset it with kubeadm reset if the cluster is gone.",
             )
         before, after = Preparation(packages.manager_of_system()).ensure(wanted, check=module.check_mode)
-    except Refused as error:
-        module.fail_json(msg=f"{error} Nothing was changed.", problems=error.problems)
-    except NodeError as error:
-        module.fail_json(msg=str(error))
     changed = before != after
     default = "systemd" if kubernetes_facts.sets_systemd_cgroups(wanted.version) else "cgroupfs"
     module.exit_json(

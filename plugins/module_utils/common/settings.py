@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings that a user may notice: durations, intervals and counts.
+"""Settings that a user may notice: durations, intervals, counts and ports.
 
 Seconds, unless stated otherwise. What a manifest, an Action or a module's option can set has its default here. Bounds
 that no user notices (how often a file is polled) are constants beside their code. Roles' defaults are in their
@@ -9,6 +9,13 @@ that no user notices (how often a file is polled) are constants beside their cod
 """
 
 from __future__ import annotations
+
+# --- Ports of a control plane's hosts, beside the API server's (docs/reference/kubeadm.md, "Files and ports") ---
+
+KUBELET_PORT = 10250
+# /healthz there needs no credentials.
+HEALTH_PORTS = {"kube-controller-manager": 10257, "kube-scheduler": 10259}
+ETCD_PORTS = (2379, 2380)
 
 # --- A run and its calls ---
 

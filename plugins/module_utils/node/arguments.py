@@ -82,11 +82,3 @@ def remembering(*, check_mode: bool) -> t.Iterator[None]:
     except guard.Fenced as error:
         guard.require_fencing(error.highest, keep=not check_mode)
         raise
-
-
-def fenced(error: Exception) -> dict[str, int]:
-    """Return a failure's result field for a too small fencing number.
-
-    It is empty for another error.
-    """
-    return {"fenced": error.highest} if isinstance(error, guard.Fenced) else {}

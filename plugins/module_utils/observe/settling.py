@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 
 from ..common.guard import NodeError, read_text
 from ..common.https import Unreachable
-from ..node.components.component_health import HEALTH_PORTS, component_health
+from ..common.settings import HEALTH_PORTS
+from ..node.components.component_health import component_health
 from ..workload_api.api import ADMIN_KUBECONFIG, MANIFESTS_DIRECTORY, ApiAccess, ApiClient, own_server, read_access
 
 # How long a component gets once the API server is up where its manifest moves its health port, so that it may never answer on the usual one.

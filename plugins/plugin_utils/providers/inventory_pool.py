@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from ansible.errors import AnsibleError
 
+from ...module_utils.common import settings
 from ..calls import not_reached
 from ..calls.machine_connection import ANOTHER_NAME, CLUSTER_OF_THAT_NAME, Answer, Machine, MachineCaller, is_cluster
 from ..documents.names import is_label_value
@@ -328,13 +329,18 @@ def question(
         "endpoint": str((objects.wanted_endpoint() or {}).get("host") or ""),
         "ignore_checks": (spec.get("kubeadm") or {}).get("ignorePreflightErrors") or [],
         # A worker gets no static pod: neither their images nor their ports are asked for.
-        "ports": [10250],
+        "ports": [settings.KUBELET_PORT],
     }
     if kind != "worker":
         external = not managed_etcd(objects.control_plane or {})
         port = bind_port(objects.cluster, configuration, kind)
         found["images"] = {**image_facts(configuration, kind), "externalEtcd": external}
-        found["ports"] = [port, 10250, 10257, 10259, *([] if external else [2379, 2380])]
+        found["ports"] = [
+            port,
+            settings.KUBELET_PORT,
+            *settings.HEALTH_PORTS.values(),
+            *(() if external else settings.ETCD_PORTS),
+        ]
     socket = (part.get("nodeRegistration") or {}).get("criSocket")
     return {**found, "cri_socket": socket} if socket else found
 

@@ -25,7 +25,7 @@ from . import inventory_pool
 from .inventory_pool import Pool, PoolError
 
 # No machine's claim: what is asked is never made.
-NOBODY = "nobody"
+NO_CLAIM = "none"
 # What is no check of host_claim.
 REACHABLE, ANSWERS, SELECTOR, CLAIM = "Reachable", "Answers", "Selector", "Claim"
 # What a host of this cluster loses when it is given back.
@@ -85,7 +85,7 @@ class Survey:
         return next((each["name"] for each in self.found if not each["missing"] and not each["machine"]), "")
 
     def _missing(self, host: str) -> list[Object]:
-        call = {**self.question, "id": NOBODY, "machine": NOBODY, "known_machine_ids": _without(self.known, host)}
+        call = {**self.question, "id": NO_CLAIM, "machine": NO_CLAIM, "known_machine_ids": _without(self.known, host)}
 
         def ask(asked: dict[str, t.Any]) -> Answer:
             return self.ask(_machine(host), "host_claim", asked)
@@ -141,7 +141,7 @@ def survey(
     except PoolError as error:
         return {"obstacles": [{"reason": HOST_POOL_INVALID, "message": error.what, "fix": error.fix}]}
     found: Object = {"pool": {"group": pool.group, "failureDomains": pool.failure_domains}}
-    nobody = inventory_pool.no_machine(objects.namespace)
+    besides = inventory_pool.no_machine(objects.namespace)
     version = str(((objects.control_plane or {}).get("spec") or {}).get("version") or "")
     configuration = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
     kind = "join" if objects.initialized else "init"
@@ -151,13 +151,13 @@ def survey(
         spec,
         pool,
         hostvars,
-        inventory_pool.known_machine_ids(objects.store, nobody),
+        inventory_pool.known_machine_ids(objects.store, besides),
         _domains({**snapshot, **found}, ahead, whole),
         every,
     )
     own = _hosts_of_machines(objects)
     removed = {name for each in (ahead if whole else ahead[:1]) for name in each["after"]}
-    held = inventory_pool.taken(objects.store, nobody)
+    held = inventory_pool.taken(objects.store, besides)
     first = ahead[0] if ahead and ahead[0]["action"] == terms.INITIALIZE else None
     port = run.question["ports"][0]
     leads = inventory_pool.endpoint_hosts(objects, pool, spec, hostvars, port) if first else []

@@ -59,12 +59,12 @@ def survey_workers(
         except PoolError as error:
             found[name] = {"reason": HOST_POOL_INVALID, "message": error.what, "fix": error.fix}
             continue
-        nobody = inventory_pool.no_machine(objects.namespace)
+        besides = inventory_pool.no_machine(objects.namespace)
         version = str(deployment["spec"]["template"]["spec"]["version"])
         question = inventory_pool.question(objects, spec, version, _configuration(objects, deployment), "worker")
-        known = inventory_pool.known_machine_ids(objects.store, nobody)
+        known = inventory_pool.known_machine_ids(objects.store, besides)
         run = Survey(ask, question, spec, pool, hostvars, known, sorted(domains, reverse=True))
-        held, own = inventory_pool.taken(objects.store, nobody), _hosts_of(objects, removed)
+        held, own = inventory_pool.taken(objects.store, besides), _hosts_of(objects, removed)
         for host in pool.hosts:
             if host not in held and host not in used:
                 run.free(host)

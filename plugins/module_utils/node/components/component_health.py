@@ -14,9 +14,8 @@ import ssl
 import typing as t
 
 from ...common.https import HttpClient, Unreachable
+from ...common.settings import HEALTH_PORTS
 
-# The components' own ports; /healthz there needs no credentials (docs/reference/kubeadm.md, "Files and ports").
-HEALTH_PORTS: t.Mapping[str, int] = {"kube-controller-manager": 10257, "kube-scheduler": 10259}
 TIMEOUT_SECONDS = 1.0
 
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from ...common import guard, settings, systemd_units
 from ...common.guard import NodeError
 from ...common.https import HttpClient, Unreachable
+from ...common.kubernetes_facts import DEFAULT_BIND_PORT
 from ...common.quorum import figures
 from ...common.redact import redact
 from ...etcd.gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
@@ -34,7 +35,6 @@ from ...workload_api.api import own_server
 from . import pod_processes
 
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-PORTS = {"kube-controller-manager": 10257, "kube-scheduler": 10259}
 _OUT, _IN, _DONE = "out", "in", "done"
 _POLL_SECONDS = 0.1
 # A kubelet that has seen a container fail again and again waits up to five minutes before it starts it; it forgets that
@@ -144,7 +144,7 @@ class StaticPod:
             return self._etcd()
         text = guard.read_text(self.manifest)
         found = re.search(r"--secure-port=(\d+)", text)
-        port = int(found.group(1)) if found else PORTS.get(self.component, 6443)
+        port = int(found.group(1)) if found else settings.HEALTH_PORTS.get(self.component, DEFAULT_BIND_PORT)
         if port == 0:
             return ""
         if self.component == "kube-apiserver":

@@ -77,19 +77,21 @@ class Run:
     fencing: t.Optional[int] = None
 
 
-NOBODY = Run()
+NO_LOCK = Run()
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?")
 
 
 class Unfit(NodeError):
     """Refusal of a host that can't be claimed.
 
-    ``missing`` lists all reasons to refuse it.
+    ``missing`` lists all reasons to refuse it; ``fields`` is the part of a module's result.
     """
 
     def __init__(self, missing: t.Sequence[Missing]) -> None:
-        super().__init__("; ".join(f"{each.message} ({each.check})" for each in missing))
+        reasons = "; ".join(f"{each.message} ({each.check})" for each in missing)
+        super().__init__(f"This host can't be claimed: {reasons}. Nothing was changed on it.")
         self.missing = missing
+        self.fields = {"missing": [each.document() for each in missing]}
 
 
 def read_claim(places: HostPlaces) -> t.Optional[Claim]:
@@ -116,7 +118,7 @@ def read_claim(places: HostPlaces) -> t.Optional[Claim]:
 
 
 def claim(
-    mine: Claim, wanted: Wanted, *, check: bool, places: t.Optional[HostPlaces] = None, run: Run = NOBODY
+    mine: Claim, wanted: Wanted, *, check: bool, places: t.Optional[HostPlaces] = None, run: Run = NO_LOCK
 ) -> tuple[Claim, bool]:
     """Claim this host; return the claim, and whether this call made it.
 
@@ -240,7 +242,7 @@ def release(
     places: t.Optional[HostPlaces] = None,
     undo: t.Callable[..., bool] = reset.reset,
     leave: t.Callable[..., bool] = balancer.absent,
-    run: Run = NOBODY,
+    run: Run = NO_LOCK,
 ) -> tuple[bool, str]:
     """Reset this host and release its claim; return whether changed, with message.
 

@@ -28,7 +28,12 @@ IGNORABLE = ("Swap", "CRI", "Port-", "FileContent-", "FileExisting-")
 IMAGES = "ImagePull"
 # This collection's own need, which no preflight error of kubeadm's stands for.
 KUBECTL = "FileExisting-kubectl"
-DEFAULT_PORTS = (6443, 10250, 10257, 10259, 2379, 2380)
+DEFAULT_PORTS = (
+    kubernetes_facts.DEFAULT_BIND_PORT,
+    settings.KUBELET_PORT,
+    *settings.HEALTH_PORTS.values(),
+    *settings.ETCD_PORTS,
+)
 
 
 @dataclass(frozen=True)

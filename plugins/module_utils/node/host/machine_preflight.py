@@ -20,7 +20,7 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from ...common import guard, kubernetes_facts
+from ...common import guard, kubernetes_facts, settings
 from ...common.kubernetes_versions import read_version
 from ..bootstrap import image_check, script
 from . import fitness, host_facts, missing_images
@@ -37,12 +37,10 @@ ETCD_BYTES, ETCD_LEAST_BYTES = 2 << 30, script.LEAST_ROOM_BYTES
 KUBELET_SHARE = 0.10
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 HOLDERS = {
-    6443: "kube-apiserver",
-    2379: "etcd",
-    2380: "etcd",
-    10250: "kubelet",
-    10257: "kube-controller-manager",
-    10259: "kube-scheduler",
+    kubernetes_facts.DEFAULT_BIND_PORT: "kube-apiserver",
+    settings.KUBELET_PORT: "kubelet",
+    **{port: name for name, port in settings.HEALTH_PORTS.items()},
+    **dict.fromkeys(settings.ETCD_PORTS, "etcd"),
 }
 # RFC 1123 as Kubernetes wants it of a Node's name.
 _NODE_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -76,6 +76,10 @@ class PackageManager:
         """Return those packages that nothing else upgrades."""
         raise NotImplementedError
 
+    def found(self, names: t.Sequence[str]) -> tuple[dict[str, str], set[str]]:
+        """Return what :meth:`installed` and :meth:`held` return."""
+        return self.installed(names), self.held(names)
+
     def apart(self, folder: str) -> PackageManager:
         """Return it with the repositories that a folder's files describe.
 
@@ -193,19 +197,23 @@ class Apt(PackageManager):
         done = self.runner(["dpkg-query", "--show", "--showformat=${db:Status-Status}", name])
         return done.returncode == 0 and done.stdout.strip() == "installed"
 
-    def _rows(self, names: t.Iterable[str]) -> list[list[str]]:
+    def found(self, names: t.Iterable[str]) -> tuple[dict[str, str], set[str]]:
+        """See the base class."""
         # apt-mark would show what is held, too, and write apt's caches.
         fields = "${Package} ${Version} ${db:Status-Status} ${db:Status-Want}\\n"
         shown = self.runner(["dpkg-query", "--show", f"--showformat={fields}", *dict.fromkeys(names)])
-        return [line.split() for line in shown.stdout.splitlines()]
+        rows = [line.split() for line in shown.stdout.splitlines()]
+        return {row[0]: row[1] for row in rows if row[2:3] == ["installed"]}, {
+            row[0] for row in rows if row[-1] == "hold"
+        }
 
     def installed(self, names: t.Iterable[str]) -> dict[str, str]:
         """See the base class."""
-        return {row[0]: row[1] for row in self._rows(names) if row[2:3] == ["installed"]}
+        return self.found(names)[0]
 
     def held(self, names: t.Iterable[str]) -> set[str]:
         """See the base class."""
-        return {row[0] for row in self._rows(names) if row[-1] == "hold"}
+        return self.found(names)[1]
 
     def apart(self, folder: str) -> PackageManager:
         """See the base class."""

@@ -29,12 +29,13 @@ from .repositories import COMPANIONS, Repository
 class Refused(Exception):
     """Refusal before anything was changed.
 
-    ``problems`` has all of it, each a sentence.
+    ``problems`` has all of it, each a sentence; ``fields`` is the part of a module's result.
     """
 
     def __init__(self, problems: t.Sequence[str]) -> None:
-        super().__init__(" ".join(problems))
+        super().__init__(" ".join([*problems, "Nothing was changed."]))
         self.problems = list(problems)
+        self.fields = {"problems": self.problems}
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Preparation:
             if os.path.isfile(whole):
                 with open(whole, encoding="utf-8", errors="replace") as file:
                     files[f"/{path}"] = file.read()
-        return State(self.manager.installed(names), self.manager.held(names), files)
+        return State(*self.manager.found(names), files)
 
     def _found_beforehand(self, wanted: Wanted, before: State, kept: t.Mapping[str, str]) -> dict[str, str]:
         """Return the exact versions of what is to be held. Raises Refused."""
