@@ -78,7 +78,7 @@ def look_beforehand(
         found = pool_preflight.survey(
             objects, ask, snapshot, ahead, groups, hostvars, action.pool_groups(), whole, every
         )
-        obstacles = [*providers, *_endpoint(objects, snapshot, role), *found.pop("obstacles", [])]
+        obstacles = [*providers, *endpoint_obstacles(objects, snapshot, role), *found.pop("obstacles", [])]
         snapshot.update(found, **({"obstacles": obstacles} if obstacles else {}))
     lacking = worker_hosts.survey_workers(objects, ask, snapshot, workers, groups, hostvars, action.pool_groups())
     for name in workers:
@@ -139,13 +139,21 @@ def _becomes_root(action: ControlPlaneAction) -> bool:
     return bool(action._play_context.become or getattr(action._connection, "become", None))
 
 
-def _endpoint(objects: ClusterObjects, snapshot: Object, endpoint_role: str) -> t.Iterator[Object]:
+def endpoint_obstacles(objects: ClusterObjects, snapshot: Object, endpoint_role: str) -> t.Iterator[Object]:
     """Yield obstacles from a missing or unknown control plane endpoint.
 
     Missing: no role makes it. Unknown: it is unknown whether a control plane is behind it already.
+
+    Args:
+        objects: the cluster's objects.
+        snapshot: what was observed.
+        endpoint_role: the role that makes the endpoint, "" for one that exists.
     """
     cluster = objects.infrastructure_cluster or {}
-    provisioned = ((cluster.get("status") or {}).get("initialization") or {}).get("provisioned")
+    status = cluster.get("status") or {}
+    # That the address is free is the word of a role, which looks again before kubeadm runs: it doesn't hold without that role.
+    left = status.get("endpointIsUnused") is True and not objects.initialized
+    provisioned = (status.get("initialization") or {}).get("provisioned") and not left
     if cluster.get("kind") != kinds.INVENTORY_CLUSTER or endpoint_role or provisioned:
         return
     endpoint = objects.wanted_endpoint()
