@@ -30,7 +30,7 @@ for minor in 9 10 11 12 13 14; do
   if python="$(real_python "$minor")"; then
     check "imports on Python 3.$minor" env PYTHONPATH="$UNDER_TEST" "$python" "$REPO/tests/tools/import_node_code.py" "$INSTALLED"
   else
-    skip "imports on Python 3.$minor" "not on this machine"
+    say "Python 3.$minor is not on this machine"
   fi
 done
 finish_checks "node code"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from imports import reaches_ansible, reaches_server
+from imports import BORDER, reached, reaches_ansible, reaches_server
 
 UNIT = Path(__file__).parents[1]
 INTEGRATION = UNIT.parent / "integration"
@@ -28,10 +28,18 @@ INTEGRATION = UNIT.parent / "integration"
         # A program's name in a text that is shown; a package that is looked for and not imported.
         ("plugins/plugin_utils/store/lock/test_holding.py", False),
         ("plugins/plugin_utils/reconcile/metrics/test_text.py", False),
+        # By files that have tests of their own; which a test that imports one of them is.
+        ("plugins/plugin_utils/records/test_deleted_machines.py", False),
+        ("plugins/plugin_utils/records/test_bootstrap_tokens.py", True),
     ],
 )
 def test_what_reaches_ansible(file: str, reaches: bool) -> None:
     assert reaches_ansible(UNIT / file) is reaches
+
+
+@pytest.mark.parametrize(("file", "test"), BORDER.items(), ids=lambda path: path.stem)
+def test_what_asks_ansible_behind_the_border_is_tested_with_each(file: Path, test: Path) -> None:
+    assert reaches_ansible(test) and file in reached(test)
 
 
 @pytest.mark.parametrize(
