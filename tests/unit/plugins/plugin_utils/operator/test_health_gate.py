@@ -87,6 +87,18 @@ def test_all_is_well() -> None:
     assert judge(observation(), "cp-a", kubelet="v1.20.2", api_server="v1.20.2") == []
 
 
+def joining(name: str) -> Object:
+    """The healthy observation with a learner that does not answer."""
+    learner = {"id": "000000000000000d", "name": name, "peerURLs": [], "clientURLs": [], "isLearner": True}
+    return changed(lambda seen: seen["etcd"]["members"].append(learner))
+
+
+def test_a_learner_that_has_not_begun_holds_nothing() -> None:
+    """It has no vote; that of the Node itself has to be healthy."""
+    assert judge(joining(""), "cp-a") == [] and judge(joining("cp-d"), "cp-a") == []
+    assert judge(joining("cp-a"), "cp-a") == ["etcd member cp-a is not healthy ()"]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
