@@ -56,6 +56,7 @@ class RunnerJobs:
         environment: what the credential and the tests add to every job's environment.
         mounts: folders that a job in a container has; without any a job has no container.
         of_its_own: the image of jobs in containers that have no program of this machine; "" for one that has nothing else.
+        limit: of every job; "" for none.
     """
 
     def __init__(
@@ -66,8 +67,10 @@ class RunnerJobs:
         environment: dict[str, str],
         mounts: t.Sequence[Path] = (),
         of_its_own: str = "",
+        limit: str = "",
     ) -> None:
         self.folder = folder
+        self._limit = ["--limit", limit] if limit else []
         self._image = of_its_own
         self.project = folder / "project"
         shutil.copytree(PROJECT, self.project)
@@ -124,7 +127,7 @@ class RunnerJobs:
             shown.update(switched_on)
         program = Path(os.environ["KUBEADM_CONTROL_PLANE_CACHE"]) / "venv-importer" / "bin" / "python"
         command = [str(program), "-m", "ansible_runner", "run", str(folder), "--ident", folder.name]
-        command += ["-p", "control_plane.yml"]
+        command += ["-p", "control_plane.yml", *self._limit]
         if self._mounts:
             if not self._image:
                 shown.update({name: value for name, value in environment.items() if _PASSED.fullmatch(name)})

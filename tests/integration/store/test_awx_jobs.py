@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import sys
 import typing as t
 from collections import Counter
 from pathlib import Path
@@ -21,22 +19,15 @@ from api_server import ApiServer
 from killed_runs import orphans
 from management_workspace import ManagementWorkspace
 from recorded_fleet import FleetWorkspace, Recording, name_of
-from runner_jobs import Job, RunnerJobs, image, sliced, variables_of
+from runner_jobs import Job, RunnerJobs, missing, mounts, sliced, variables_of
 from secrets_search import Secrets
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CONTROL_PLANE
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
-ROOT = Path(__file__).parents[3]
 NAME = "prod"
 WATCHES = "whether that run still lives"
-
-
-def missing() -> str:
-    """What jobs in containers lack here, "" for nothing."""
-    lacking = [name for name in ("podman", "dumb-init", "unshare") if shutil.which(name) is None]
-    return f"not here: {', '.join(lacking)}" if lacking else "" if os.geteuid() == 0 else "containers need root"
 
 
 def ended_well(job: Job) -> Job:
@@ -125,13 +116,6 @@ def test_a_job_is_cancelled_again_and_again(workspace: ManagementWorkspace, tmp_
     assert secrets_in(workspace, jobs) == []
 
 
-def mounts(folder: Path, kubeconfig: str) -> list[Path]:
-    """What jobs in containers need of this machine: the test's files, the collection, the kubeconfig, the programs."""
-    image()
-    programs = {Path(sys.prefix), Path(sys.prefix).resolve(), Path(sys.base_prefix)}
-    return [folder, ROOT.parents[2], Path(kubeconfig).parent, *sorted(programs)]
-
-
 @pytest.mark.full
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_jobs_in_containers_are_cancelled_again_and_again(workspace: ManagementWorkspace, tmp_path: Path) -> None:
@@ -141,44 +125,47 @@ def test_jobs_in_containers_are_cancelled_again_and_again(workspace: ManagementW
     assert secrets_in(workspace, jobs) == []
 
 
+def in_slices(jobs: RunnerJobs, verb: str, hosts: dict[str, t.Any], slices: int) -> list[Job]:
+    """So many jobs at once, each over a slice; they ended well."""
+    started = [jobs.start(verb, sliced(hosts, number, slices)) for number in range(slices)]
+    for job in started:
+        job.process.wait()
+    return [ended_well(job) for job in started]
+
+
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "contained", [False, pytest.param(True, marks=pytest.mark.skipif(bool(missing()), reason=missing()))]
-)
-def test_slices_of_a_fleet(
-    empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contained: bool
-) -> None:
-    """Of 20 clusters in four jobs at once, in a container each, every one is planned once; each job hands on the sums of its own."""
+def test_slices_of_a_fleet(empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 20 clusters in four jobs at once, where podman is in a container each, every one is reconciled and planned once; each job has the sums of its own."""
     count, slices = 20, 4
     recording = Recording.make(tmp_path / "recorded", os.environ, replicas=1)
     recording.fill_api(empty_server, count)
-    store = KubernetesStore(KubernetesApi({"kubeconfig": empty_server.kubeconfig}))
-    for number in range(count):
-        store.modify(
-            CONTROL_PLANE,
-            "default",
-            f"{name_of(number)}-control-plane",
-            lambda found: found["spec"].update(replicas=3),
-        )
     fleet = FleetWorkspace(tmp_path / "fleet", recording, empty_server.kubeconfig)
     for name, value in fleet.environment.items():
         monkeypatch.setenv(name, value)
     environment = {"K8S_AUTH_KUBECONFIG": empty_server.kubeconfig}
-    mounted = mounts(tmp_path, empty_server.kubeconfig) if contained else []
+    mounted = [] if missing() else mounts(tmp_path, empty_server.kubeconfig)
     jobs = RunnerJobs(tmp_path / "awx", None, variables_of(fleet.folder), environment, mounted)
     hosts = jobs.inventory()
-    started = [jobs.start("plan", sliced(hosts, number, slices)) for number in range(slices)]
-    for job in started:
-        job.process.wait()
-        ended_well(job)
+    each_has = count // slices
+    for job in in_slices(jobs, "reconcile", hosts, slices):
+        assert f"SUMMARY of reconcile: {each_has} clusters: {each_has} with nothing to do" in " ".join(
+            job.output.split()
+        )
+    # Some are looked at twice, as in test_fleet.py.
+    assert set(fleet.observed()) == {name_of(number) for number in range(count)}
+    store = KubernetesStore(KubernetesApi({"kubeconfig": empty_server.kubeconfig}))
+    for number in range(count):
+        where = (CONTROL_PLANE, "default", f"{name_of(number)}-control-plane")
+        store.modify(*where, lambda found: found["spec"].update(replicas=3))
+    started = in_slices(jobs, "plan", hosts, slices)
     told = [job.handed_on for job in started]
     planned = Counter(name for each in told for name in each["control_plane_plan_clusters"])
     assert planned == Counter(name_of(number) for number in range(count))
     assert all(set(each["control_plane_plan"]) == set(each["control_plane_plan_clusters"]) for each in told)
-    assert {len(each["control_plane_plan"]) for each in told} == {count // slices}
+    assert {len(each["control_plane_plan"]) for each in told} == {each_has}
     for job, each in zip(started, told):
         assert each["control_plane_plan_steps"] == sum(
             one["steps"] for one in each["control_plane_plan_clusters"].values()
         )
-        assert job.output.count("\nPLAN default/") == count // slices
+        assert job.output.count("\nPLAN default/") == each_has
     assert sum(each["control_plane_plan_steps"] for each in told) == 2 * count
