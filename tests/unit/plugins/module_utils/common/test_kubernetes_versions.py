@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -294,7 +295,6 @@ def test_facts_that_change_once_or_twice() -> None:
 
 
 PLUGINS = Path(kubernetes_facts.__file__).parents[2]
-SOURCES = {file.relative_to(PLUGINS): ast.parse(file.read_text(encoding="utf-8")) for file in PLUGINS.rglob("*.py")}
 TABLES = {
     Path("module_utils/common/kubernetes_facts.py"),
     Path("module_utils/common/kubernetes_versions.py"),
@@ -303,8 +303,14 @@ TABLES = {
 }
 
 
+@functools.cache
+def sources() -> dict[Path, ast.Module]:
+    """Every file of the plugins; parsed where a test asks, not wherever tests are looked for."""
+    return {file.relative_to(PLUGINS): ast.parse(file.read_text(encoding="utf-8")) for file in PLUGINS.rglob("*.py")}
+
+
 def test_every_public_fact_has_a_user() -> None:
-    body = SOURCES[Path("module_utils/common/kubernetes_facts.py")].body
+    body = sources()[Path("module_utils/common/kubernetes_facts.py")].body
     stored = {
         node.id
         for one in body
@@ -314,7 +320,7 @@ def test_every_public_fact_has_a_user() -> None:
     }
     public = stored | {one.name for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
     used: set[str] = set()
-    for path, tree in SOURCES.items():
+    for path, tree in sources().items():
         if path.name != "kubernetes_facts.py":
             used |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
             used |= {one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names}
@@ -323,8 +329,8 @@ def test_every_public_fact_has_a_user() -> None:
 
 def test_nothing_but_the_tables_decides_by_a_versions_number() -> None:
     found = set()
-    for path in SOURCES.keys() - TABLES:
-        for node in ast.walk(SOURCES[path]):
+    for path in sources().keys() - TABLES:
+        for node in ast.walk(sources()[path]):
             compared = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
             parts = [one for each in compared for one in ast.walk(each) if isinstance(one, ast.Attribute)]
             if any(one.attr in ("minor", "major", "patch") for one in parts) or (
