@@ -39,6 +39,8 @@ def check(rollout: Rollout, fleet: Fleet, decision: Object, lasting: bool) -> It
         names = [each["machine"] for each in entries if each["machine"] is not None]
         if len(set(names)) != len(names) or any(each["deployment"] != "workers" for each in entries):
             yield f"W3: a target that names workers twice, or none of them: {entries}"
+        if any(fleet.workers[index_of(name)].stuck for name in names):
+            yield "W8: a worker is tried again that this run could not remove"
         yield from (_join if action == "joinWorkers" else _removal)(rollout, fleet, entries)
     elif action in ENDINGS:
         yield from _ending(rollout, fleet, decision, lasting)
@@ -136,9 +138,14 @@ def _ending(rollout: Rollout, fleet: Fleet, decision: Object, lasting: bool) -> 
     )
     if not free:
         return
-    if any(each.deleting or each.boot in (ENDED, SPOILT) for each in fleet.workers):
+    stuck = [each for each in fleet.workers if each.stuck]
+    if stuck and action not in ("blocked", "wait"):
+        yield f"W8: {action}, and a worker could not be removed"
+    if any(not each.stuck and (each.deleting or each.boot in (ENDED, SPOILT)) for each in fleet.workers):
         yield f"I10: {action}, and what was begun isn't finished"
-    if len(fleet.live) < fleet.wanted:
+    # One that can't go keeps its place among those that may exist.
+    room = not stuck or len(fleet.workers) < fleet.wanted + rollout.most[0]
+    if room and len(fleet.live) < fleet.wanted:
         yield f"I10: {action} with {len(fleet.live)} of {fleet.wanted} workers"
     if any(each.boot == NEW and each.template == fleet.template and not each.mark for each in fleet.live):
         yield f"I10: {action}, and a worker was never started"
@@ -155,5 +162,6 @@ def _ending(rollout: Rollout, fleet: Fleet, decision: Object, lasting: bool) -> 
     if lasting and action != "none" and all(each.available for each in fleet.workers):
         yield f"I10: {action}, and nothing is wrong"
     new = [each for each in fleet.live if each.template == fleet.template]
-    if rolls and all(each.available for each in new) and len(new) < len(fleet.live):
+    spare = sum(each.available for each in fleet.live) > fleet.wanted - rollout.most[1]
+    if rolls and (room or spare) and all(each.available for each in new) and len(new) < len(fleet.live):
         yield f"I10: {action}, and the rollout could go on"

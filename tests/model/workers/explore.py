@@ -30,6 +30,11 @@ class WorkersExplorer(Explorer):
     configuration: Any
     decided: dict[Any, list[Step]]
 
+    def __init__(self, configuration: Any, most_failures: int = 1) -> None:
+        super().__init__(configuration, most_failures)
+        # What a step that ended well led to, with the names that the workers had before.
+        self.named: dict[tuple[Any, Any], Any] = {}
+
     def _observe(self, world: Any) -> Object:
         return observe(self.configuration, world)
 
@@ -66,7 +71,14 @@ class WorkersExplorer(Explorer):
                 if decision["action"] in checks.STEPS and all(each.boot != "spoilt" for each in world.workers):
                     predicted = predict(snapshot, decision)
                     self.planned.append((world, canonical(end), _step(predicted, self._decide(predicted))))
+                    self.named[world, canonical(end)] = end
             yield f"{decision['action']}: {step}", canonical(end)
+
+    def _comes_true(self, world: Any, reached: Any, step: Step, decided: list[Step]) -> bool:
+        # Names decide between two that are equal: in the world that stands for this one they are others.
+        end = self.named[world, reached]
+        same = [observe(self.configuration, end, lasting) for lasting in (False, True)]
+        return step in [*decided, *(_step(each, self._decide(each)) for each in same)]
 
 
 def _step(snapshot: Object, decision: Object) -> Step:

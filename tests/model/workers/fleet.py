@@ -18,7 +18,10 @@ WELL, ILL, BEHIND, BETWEEN, DARK = "well", "ill", "behind", "between", "dark"
 
 
 class Worker(NamedTuple):
-    """One worker: the template that it was made from, how far it came, and whether its Node is Ready. `mute`: it lost its power in kubeadm join."""
+    """One worker: the template that it was made from, how far it came, and whether its Node is Ready.
+
+    `mute`: it lost its power in kubeadm join; `stuck`: this run could not remove it.
+    """
 
     template: int = 0
     boot: str = JOINED
@@ -26,6 +29,7 @@ class Worker(NamedTuple):
     mark: str = ""
     deleting: bool = False
     mute: bool = False
+    stuck: bool = False
 
     @property
     def available(self) -> bool:
@@ -95,7 +99,7 @@ def describe(fleet: Fleet) -> str:
     for number, each in enumerate(fleet.workers, 1):
         words = [f"template {each.template}", each.boot, each.mark]
         words += ["" if each.ready or each.boot != JOINED else "not Ready"]
-        words += ["deleting" if each.deleting else "", "mute" if each.mute else ""]
+        words += [word for word in ("deleting", "mute", "stuck") if getattr(each, word)]
         parts.append(f"w{number}({', '.join(filter(None, words))})")
     said = [f"wanted {fleet.wanted} of template {fleet.template}", f"control plane {fleet.control} at {fleet.version}"]
     said += [word for word, told in (("held", not fleet.window), ("paused", fleet.paused)) if told]

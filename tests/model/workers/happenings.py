@@ -118,6 +118,9 @@ def _of_worker(worker: Worker) -> Iterator[tuple[str, dict[str, Any]]]:
     if not worker.mark and not worker.deleting:
         yield "health check marks", {"mark": MARKED}
         yield "user asks to remediate", {"mark": REMEDIATE}
+    if worker.deleting:
+        # The next run tries again.
+        yield "removal fails", {"stuck": not worker.stuck}
     if worker.mark == MARKED and not worker.deleting:
         yield "health check unmarks", {"mark": ""}
     if not worker.deleting:

@@ -120,6 +120,13 @@ WRONG_RULES: tuple[tuple[str, ...], ...] = (
         "workers, OnDelete",
     ),
     (
+        "a worker that can't be removed is tried again and again",
+        _WORKERS + "decide_workers.py",
+        "        if failed is not None:\n",
+        "        if failed is not None and not machine.deleting:\n",
+        "workers that can't be removed",
+    ),
+    (
         "what is planned of workers is not what is done",
         _WORKERS + "prediction.py",
         '    workers["machines"] = [each for each in workers["machines"] if each not in going]\n',

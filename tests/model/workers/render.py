@@ -12,6 +12,7 @@ from typing import Any
 from builders import at, healthy
 from worker_snapshots import NAME, SETS, WorkerBuilder, deployment
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.worker_obstacles import add_failed
 from model.render import FRESH, LASTING
 from model.workers.fleet import (
     BEHIND,
@@ -123,6 +124,12 @@ def observe(rollout: Rollout, fleet: Fleet, lasting: bool = False) -> Object:
         "deployments": [{**entry, "machineSets": [sets[name] for name in sorted(sets)]}],
         "machines": [copy.deepcopy(each) for each, _nodes, _owned in found],
     }
+    failed = [
+        {"name": name_of(index), "message": "", "removal": True}
+        for index, each in enumerate(fleet.workers)
+        if each.stuck
+    ]
+    add_failed(snapshot, failed)
     if snapshot["workload"]["reachable"]:
         nodes = [node for _entry, nodes, _owned in found for node in nodes]
         snapshot["workload"] = {

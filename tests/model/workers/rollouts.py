@@ -11,6 +11,7 @@ _NODES = ("Node turns", "health check marks", "health check unmarks")
 _BOOTSTRAPS = ("kubeadm fails", "worker falls silent")
 _WISHES = ("user asks to remediate", "user deletes a Machine", "replicas change")
 _CONTROL = ("control plane falls ill", "control plane is to be upgraded", "no API answers", "the API answers")
+_STUCK = ("user deletes a Machine", "removal fails")
 _ROLL = "template flips"
 
 # Short: part of every unit run.
@@ -33,6 +34,7 @@ BOUNDED: tuple[Rollout, ...] = (
         ask=True,
         faults=(_ROLL, "window turns", "replicas change"),
     ),
+    Rollout("workers that can't be removed", (2,), faults=(_ROLL, *_STUCK)),
     Rollout("workers beside Actions", (1,), faults=(_ROLL, "Action turns", "pause turns", "health check marks")),
 )
 # With more faults and more workers.
@@ -48,6 +50,9 @@ FULL: tuple[Rollout, ...] = (
         versions=True,
         budget=3,
         faults=(_ROLL, *_CONTROL, "window turns", *_NODES),
+    ),
+    Rollout(
+        "workers that can't be removed, three faults", (2, 1), budget=3, faults=(_ROLL, "replicas change", *_STUCK)
     ),
     *BOUNDED,
 )
