@@ -267,9 +267,14 @@ def test_pods_answered_all_along(lab: Lab, visitor: Visitor) -> None:
 
 
 def test_scaled_to_none_and_back(lab: Lab) -> None:
-    """The control plane is left by itself."""
-    lab.machines.kubectl("delete", "pdb", "web")
+    """The last Pod's budget keeps its worker; without that the control plane is left by itself."""
     lab.scale(0)
+    run = lab.workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=20").failed()
+    [held] = lab.whole(1)
+    assert f"machine {held} could not be removed: its Node is still drained: " in run.text
+    assert "disruption budget web" in run.text
+    assert any(Visitor.answers(address) for address in lab.addresses())
+    lab.machines.kubectl("delete", "pdb", "web")
     lab.reconcile()
     assert lab.whole(0) == []
 
