@@ -60,7 +60,7 @@ def position(document: Object, snapshot: Object, decision: Object) -> Position:
     for index, step in enumerate(document["steps"]):
         if _goes_on(step, decision, state):
             if decision["action"] == terms.JOIN_WORKERS:
-                decision = planned_names.with_planned_names(step, decision)
+                decision = planned_names.with_planned_names(step, planned_names.with_begun(step, decision, snapshot))
             after = fingerprint(state_of(predict(snapshot, decision)))
             if after == stops[index + 1]["expects"]["fingerprint"]:
                 return Position(step=step)

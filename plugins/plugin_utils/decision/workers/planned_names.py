@@ -58,6 +58,16 @@ def with_planned_names(step: Object, decision: Object) -> Object:
     return {**decision, "target": {**decision["target"], "workers": entries}}
 
 
+def with_begun(step: Object, decision: Object, snapshot: Object) -> Object:
+    """Return a step that joins workers, with planned ones under way."""
+    there = {str(each["machine"]["metadata"]["name"]) for each in snapshot["workers"]["machines"]}
+    entries = decision["target"]["workers"]
+    there -= {str(entry["machine"]) for entry in entries}
+    planned = [(each["machine"] or each["name"], each) for each in step["target"]["workers"]]
+    begun = [{**each, "machine": name} for name, each in planned if name in there]
+    return {**decision, "target": {**decision["target"], "workers": [*entries, *begun]}}
+
+
 def same_workers(planned: Object, now: Object) -> bool:
     """Return whether two targets are about the same workers.
 

@@ -54,17 +54,30 @@ def test_one_that_a_hook_holds_after_its_drain_is_not_late(tmp_path: Path) -> No
     assert (result["machines"], result["failed_workers"]) == ([], []), result
 
 
-@pytest.mark.parametrize(("passed", "taken"), [(59, ["w1", "w2"]), (61, ["w1"])])
-def test_a_step_begins_with_no_other_worker_after_its_time(passed: int, taken: list[str]) -> None:
-    """The first one is begun with whenever it is, so that each step does something."""
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Europe/Berlin"])
+@pytest.mark.parametrize(
+    ("passed", "action", "taken"), [(59, "joinWorkers", 2), (61, "removeWorkers", 1), (61, "deleteWorkers", 2)]
+)
+def test_a_step_begins_with_no_other_worker_after_its_time(
+    monkeypatch: pytest.MonkeyPatch, zone: str, passed: int, action: str, taken: int
+) -> None:
+    """The first one is begun with whenever it is, so that each step does something. With the cluster all go: nothing else is waiting."""
     [task] = yaml.safe_load(TURN.read_text(encoding="utf-8"))
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
     began = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
     turns = {"machines": [{"name": "w1"}, {"name": "w2"}], "until": began.timestamp() + settings.WORKERS_STEP}
     begins = NativeEnvironment().from_string("{{ " + task["when"] + " }}")
 
-    def now(utc: bool) -> datetime.datetime:
-        assert utc
-        return began + datetime.timedelta(seconds=passed)
+    def now(utc: bool = False) -> datetime.datetime:
+        """As Ansible's: without a time zone."""
+        moment = began + datetime.timedelta(seconds=passed)
+        return (moment if utc else moment.astimezone()).replace(tzinfo=None)
 
-    given = {"control_plane_turns": turns, "now": now}
-    assert [each["name"] for each in turns["machines"] if begins.render(control_plane_worker=each, **given)] == taken
+    given = {"control_plane_turns": turns, "control_plane_decision": {"decision": {"action": action}}, "now": now}
+    try:
+        begun = [each for each in turns["machines"] if begins.render(control_plane_worker=each, **given)]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert len(begun) == taken

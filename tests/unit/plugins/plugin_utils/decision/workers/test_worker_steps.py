@@ -357,6 +357,9 @@ def test_a_plan_goes_on_where_a_run_was_killed() -> None:
     [made, _other] = [each["name"] for each in first["target"]["workers"]]
     half = builder.worker(made, state="").build()
     assert position(document, half, decide(half)).step is first
+    under_way = deployment(healthy(3), 2).owned("new").worker(made, state="Running").build()
+    assert decide(under_way)["action"] == "joinWorkers"
+    assert position(document, under_way, decide(under_way)).step is first
     stranger = deployment(healthy(3), 2).owned("new").worker("stranger", state="").build()
     assert position(document, stranger, decide(stranger)).step is None
     down = deployment(healthy(3), 0).worker("a").worker("b")
