@@ -74,9 +74,10 @@ options:
     type: path
   save:
     description:
-      - An empty folder on the host, to which the packages are written with all that they depend on, at the versions that this host has. Its repositories
-        are asked for them; nothing is installed. The files belong to the folder's owner.
-      - A node of a cluster may be asked for it, too.
+      - An empty folder on the host, to which the packages are written with all that they depend on. kubeadm, kubelet, kubectl and cri-tools are of the
+        versions that this host has, others of those that its repositories have now. Nothing is installed. The files belong to the folder's owner.
+      - For hosts of Debian and Ubuntu. A node of a cluster may be asked for it, too.
+      - It excludes O(archives), O(repositories) and O(change_held).
     type: path
 extends_documentation_fragment:
   - kubeadm.control_plane._node
@@ -89,7 +90,9 @@ attributes:
   diff_mode:
     support: full
   idempotent:
-    support: full
+    support: partial
+    details:
+      - The archives of O(save) are written each time.
 seealso:
   - module: kubeadm.control_plane.kubernetes_binaries
   - module: kubeadm.control_plane.host_claim
@@ -131,6 +134,7 @@ problems:
 """
 
 import fnmatch
+import os
 
 from ..module_utils.common import kubernetes_facts
 from ..module_utils.common.guard import NodeError
@@ -162,7 +166,10 @@ def main() -> None:
             "save": {"type": "path"},
         },
         fencing=False,
+        mutually_exclusive=[("save", other) for other in ("archives", "repositories", "change_held")],
     )
+    # apt's own user reads what is written for it, and everybody what is installed.
+    os.umask(0o022)
     params = module.params
     if read_version(params["kubernetes_version"]) is None:
         module.fail_json(msg=f"kubernetes_version {params['kubernetes_version']!r} is no version such as v1.30.2.")
@@ -180,10 +187,10 @@ def main() -> None:
     with module.failing(NodeError, Refused):
         module.check()
         if params["save"]:
-            names = wanted_names(wanted)
-            saved = (
-                [] if module.check_mode else package_archives.save(packages.manager_of_system(), names, params["save"])
-            )
+            manager = packages.manager_of_system()
+            package_archives.require_apt(manager)
+            names = wanted_names(manager, wanted)
+            saved = [] if module.check_mode else Preparation(manager).save(names, params["save"])
             module.exit_json(changed=True, packages={}, cgroup_driver="", saved=saved)
         left = host_facts.carried(host_facts.HostPlaces())
         if left:
@@ -203,15 +210,17 @@ def main() -> None:
     )
 
 
-def wanted_names(wanted: Wanted) -> list[str]:
+def wanted_names(manager: packages.PackageManager, wanted: Wanted) -> list[str]:
     """Return the packages to write archives of, at this host's versions.
 
     Raises:
         NodeError: it hasn't all of them, or another version of Kubernetes.
     """
-    manager, patterns = packages.manager_of_system(), wanted.patterns()
+    patterns = wanted.patterns()
     there = manager.installed((*patterns, *wanted.others))
-    lacking = [name for name, pattern in patterns.items() if not fnmatch.fnmatchcase(there.get(name, ""), pattern)]
+    lacking = [
+        name for name, each in patterns.items() if name not in there or not fnmatch.fnmatchcase(there[name], each)
+    ]
     if lacking:
         raise NodeError(
             f"This host doesn't have {', '.join(f'{name} {patterns[name]}' for name in lacking)}.",

@@ -141,6 +141,15 @@ def test_unsigned_repositories_are_not_used(host: Host, tmp_path: Path, reposito
     assert host.state() == before
 
 
+def test_archives_are_apts_alone(host: Host) -> None:
+    """Check mode says so, too; and what would be ignored beside `save` is refused."""
+    said = host.module("host_packages", kubernetes_version="v1.20.2", save="/var/tmp", _ansible_check_mode=True)
+    assert "Archives of packages are apt's alone, and this host has dnf" in said["msg"], said
+    for name, value in (("archives", "/var/tmp"), ("repositories", []), ("change_held", True)):
+        said = host.module("host_packages", kubernetes_version="v1.20.2", save="/var/tmp", **{name: value})
+        assert f"mutually exclusive: save|{name}" in said["msg"], said
+
+
 def test_what_nothing_would_hold_is_refused(host: Host, repository: RpmRepository, url: str) -> None:
     """A host's own repository whose file excludes nothing."""
     text = f"[own]\nname=own\nbaseurl={url}\ngpgcheck=1\ngpgkey=file://{repository.key}\n"

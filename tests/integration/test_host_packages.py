@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import subprocess
 import typing as t
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from package_repository import PackageRepository
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import package_archives, packages
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import packages
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.preparation import (
     Preparation,
     Refused,
@@ -138,7 +139,11 @@ def test_archives_in_place_of_repositories(host: Host, repository: PackageReposi
     folder = tmp_path / "archives"
     folder.mkdir()
     names = [f"{name}={OLD}" for name in ("kubeadm", "kubelet", "kubectl")]
-    saved = package_archives.save(host.preparation.manager, [*names, "containerd"], str(folder))
+    # Its own lists may be old, or gone.
+    shutil.rmtree(host.root / "var/lib/apt/lists")
+    before = host.files()
+    saved = host.preparation.save([*names, "containerd"], str(folder))
+    assert host.files() == before
     assert sorted(Path(each).name.partition("_")[0] for each in saved) == [
         "containerd",
         "cri-tools",

@@ -76,12 +76,21 @@ def test_relative_paths_are_meant_from_the_inventory_and_an_unknown_system_is_na
 @pytest.mark.skipif(os.geteuid() != 0, reason="apt and mounts need root")
 @pytest.mark.skipif(shutil.which("apt-get") is None, reason="this host has no apt")
 def test_archives_of_packages_are_enough_or_nothing_is_changed(tmp_path: Path) -> None:
-    """They are brought to a host to find out; where one lacks something, they are gone from all before the play ends."""
+    """They are brought to a host to find out; where one lacks something or has no room, they are gone from all before the play ends."""
     archives = PackageRepository(tmp_path)
     for name in ("kubeadm", "kubelet", "kubectl", "cri-tools", "a-runtime"):
         archives.pack(name, "1.20.2-1.1", {f"/opt/tests/{name}": "#!/bin/sh\n"})
     local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "ansible_become": False}
-    hosts = {"fit": {**local, "host_packages": ["a-runtime"]}, "unfit": {**local, "host_packages": ["no-runtime"]}}
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\ncase "$*" in *tempfile*) echo \'{{"failed": true, "msg": "No space left"}}\'; exit 1 ;; esac\nexec {sys.executable} "$@"\n'
+    )
+    python.chmod(0o755)
+    hosts = {
+        "fit": {**local, "host_packages": ["a-runtime"]},
+        "unfit": {**local, "host_packages": ["no-runtime"]},
+        "full": {**local, "host_packages": ["a-runtime"], "ansible_python_interpreter": str(python)},
+    }
     variables = {
         "host_kubernetes_version": "v1.20.2",
         "host_kubernetes_repository": "",
@@ -97,6 +106,7 @@ def test_archives_of_packages_are_enough_or_nothing_is_changed(tmp_path: Path) -
     words = ["ansible-playbook", "--check", "-i", str(tmp_path / "hosts.yml"), str(tmp_path / "play.yml")]
     said = host.run(*words, check=False)
     assert "  unfit: " in said and "Unable to locate package no-runtime" in said and "  fit: " not in said, said
+    assert "  full: Archives of packages could not be brought to /var/tmp: No space left. See" in said, said
     assert "kubeadm-control-plane-" not in host.run("ls", "/var/tmp")
 
 

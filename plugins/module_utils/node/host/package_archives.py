@@ -37,14 +37,13 @@ def save(manager: PackageManager, names: t.Sequence[str], folder: str) -> list[s
     """Download packages and their dependencies to a folder; return the files.
 
     Args:
-        manager: of a host whose repositories have them.
+        manager: apt, of a host whose repositories have them, with lists as they are now.
         names: the packages, as :meth:`PackageManager.at` or by name alone.
         folder: an empty one; the files belong to its owner.
 
     Raises:
         NodeError: one can't be had.
     """
-    require_apt(manager)
     # As of a host that has nothing: what this one has another may lack.
     nothing = os.path.join(folder, "status")
     with open(nothing, "w", encoding="utf-8"):

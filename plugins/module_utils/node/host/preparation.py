@@ -123,6 +123,15 @@ class Preparation:
             manager.put({name: exact.get(name) or kept[name] for name in patterns})
         return before, self._state(wanted, names)
 
+    def save(self, names: t.Sequence[str], folder: str) -> list[str]:
+        """Write archives of packages, by lists that are read for it.
+
+        See :func:`package_archives.save`, whose errors it raises. This host's own lists stay as they are.
+        """
+        with self._apart(Wanted("", ())) as manager:
+            manager.refresh()
+            return package_archives.save(manager, names, folder)
+
     def _files(self, wanted: Wanted, root: str) -> dict[str, str]:
         return {path: text for each in wanted.repositories for path, text in each.files(self.manager, root).items()}
 
@@ -182,14 +191,14 @@ class Preparation:
 
         It has the host's repositories and those to come, or the archives alone.
         """
-        # apt's own user has to reach it.
         with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-", dir="/var/tmp") as folder:
-            os.chmod(folder, 0o755)
             if wanted.archives:
                 os.makedirs(os.path.join(folder, self.manager.SOURCES))
                 package_archives.describe(self.manager, wanted.archives, folder)
             else:
                 self._describe(wanted, folder)
+            # apt's own user has to reach it. By now a copied file with a password has its mode.
+            os.chmod(folder, 0o755)
             yield self.manager.apart(folder)
 
     def _describe(self, wanted: Wanted, folder: str) -> None:
