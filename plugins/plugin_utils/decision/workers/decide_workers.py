@@ -216,7 +216,10 @@ def _unavailable(step: _Step, view: View, deployment: DeploymentView, conditions
     A worker that has only just joined is waited for. Later it is a fault only where a rollout stands still for it.
     """
     late = [each for each in deployment.live if each.joined and not numbers.is_available(each, conditions)]
-    bare = [each for each in late if each.node is not None and lacks_plugin(each.node)]
+    without = [each for each in late if each.node is not None and lacks_plugin(each.node)]
+    # Where the control plane has a network, that of a new worker is on its way to it.
+    coming = any(each.node is not None and each.node.get("ready") == terms.TRUE for each in view.machines)
+    bare = [each for each in without if not (coming and _settles(view, each))]
     if bare:
         step.told.append(
             reason(NO_NETWORK_PLUGIN, f"{title(deployment)}: NO NETWORK PLUGIN on {_listed(bare)}. {WAY_OUT}")

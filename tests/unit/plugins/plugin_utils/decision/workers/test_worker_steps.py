@@ -273,11 +273,16 @@ def test_min_ready_seconds_are_waited_for() -> None:
     assert decided(builder)["action"] == "none"
 
 
-def test_a_missing_network_plugin_is_named() -> None:
-    builder = deployment(healthy(3), 1).worker("a", ready="False", age=60)
+@pytest.mark.parametrize(("age", "network", "action"), [(60, False, "none"), (60, True, "wait"), (1000, True, "none")])
+def test_a_missing_network_plugin_is_named(age: int, network: bool, action: str) -> None:
+    """A new worker's is waited for where the control plane has one."""
+    builder = deployment(healthy(3), 1).worker("a", ready="False", age=age)
     builder.builder.workload["workers"][0]["networkReady"] = False
+    if not network:
+        for node in builder.builder.workload["nodes"]:
+            node.update(ready="False", networkReady=False)
     found = decided(builder)
-    assert found["action"] == "none" and "NoNetworkPlugin" in reasons(found)
+    assert found["action"] == action and ("NoNetworkPlugin" in reasons(found)) == (action == "none")
 
 
 def test_pauses() -> None:
