@@ -20,7 +20,8 @@ description:
   - Everything is looked for beforehand - signatures, versions, dependencies, held packages. apt or dnf reads its lists into a folder of its own for that. Where
     something can't be had, all of it is said at once, and nothing was changed.
   - A host where nothing is to be changed asks no repository.
-  - A node of a cluster is refused, another distribution's as well. The operator's Action C(upgrade) changes the packages there.
+  - A node of a cluster is refused, another distribution's as well. The operator's Action C(upgrade) changes the packages there;
+    O(stage) downloads them for it.
 options:
   kubernetes_version:
     description: The version of Kubernetes, such as V(v1.30.2).
@@ -72,12 +73,20 @@ options:
         into, and no repository is asked. No signature is looked for - they are as trustworthy as the way that they came.
       - For hosts of Debian and Ubuntu.
     type: path
+  stage:
+    description:
+      - Only download kubeadm, kubelet and kubectl, and what they need on this host, for an upgrade. Nothing is installed, and the host's repositories
+        stay as they are. The Action C(upgrade) installs them from there, and removes them then.
+      - One version is staged at a time, in C(/var/cache/kubeadm-control-plane/packages). Where it is installed already, nothing is downloaded.
+      - A node of a cluster is what this is for. O(packages) and O(change_held) have no meaning here.
+    type: bool
+    default: false
   save:
     description:
       - An empty folder on the host, to which the packages are written with all that they depend on. kubeadm, kubelet, kubectl and cri-tools are of the
         versions that this host has, others of those that its repositories have now. Nothing is installed. The files belong to the folder's owner.
       - For hosts of Debian and Ubuntu. A node of a cluster may be asked for it, too.
-      - It excludes O(archives), O(repositories) and O(change_held).
+      - It excludes O(archives), O(repositories), O(change_held) and O(stage).
     type: path
 extends_documentation_fragment:
   - kubeadm.control_plane._node
@@ -112,7 +121,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 packages:
-  description: The packages and their versions, in check mode those that would be installed.
+  description: The packages and their versions, in check mode those that would be installed; with O(stage) those that are staged.
   returned: success
   type: dict
   sample: {"kubeadm": "1.33.2-1.1"}
@@ -139,10 +148,11 @@ import os
 from ..module_utils.common import kubernetes_facts
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.kubernetes_versions import read_version
-from ..module_utils.node.host import host_facts, package_archives, packages
-from ..module_utils.node.host.preparation import Preparation, Refused, Wanted
-from ..module_utils.node.host.repositories import Repository
+from ..module_utils.node.host import host_facts
 from ..module_utils.node.machine_module import MachineModule
+from ..module_utils.node.packages import package_archives, packages
+from ..module_utils.node.packages.preparation import Preparation, Refused, Wanted
+from ..module_utils.node.packages.repositories import Repository
 
 REPOSITORY = {
     "name": {"type": "str", "required": True},
@@ -163,10 +173,11 @@ def main() -> None:
             "packages": {"type": "list", "elements": "str", "default": []},
             "change_held": {"type": "bool", "default": False},
             "archives": {"type": "path"},
+            "stage": {"type": "bool", "default": False},
             "save": {"type": "path"},
         },
         fencing=False,
-        mutually_exclusive=[("save", other) for other in ("archives", "repositories", "change_held")],
+        mutually_exclusive=[("save", other) for other in ("archives", "repositories", "change_held", "stage")],
     )
     # apt's own user reads what is written for it, and everybody what is installed.
     os.umask(0o022)
@@ -192,6 +203,11 @@ def main() -> None:
             names = wanted_names(manager, wanted)
             saved = [] if module.check_mode else Preparation(manager).save(names, params["save"])
             module.exit_json(changed=True, packages={}, cgroup_driver="", saved=saved)
+        default = "systemd" if kubernetes_facts.sets_systemd_cgroups(wanted.version) else "cgroupfs"
+        if params["stage"]:
+            staged, to_stage = Preparation(packages.manager_of_system()).stage(wanted, check=module.check_mode)
+            diff = {"before": {"staged": staged}, "after": {"staged": to_stage}} if staged != to_stage else {}
+            module.exit_json(changed=bool(diff), packages=to_stage, cgroup_driver=default, saved=[], diff=diff)
         left = host_facts.carried(host_facts.HostPlaces())
         if left:
             raise NodeError(
@@ -200,7 +216,6 @@ def main() -> None:
             )
         before, after = Preparation(packages.manager_of_system()).ensure(wanted, check=module.check_mode)
     changed = before != after
-    default = "systemd" if kubernetes_facts.sets_systemd_cgroups(wanted.version) else "cgroupfs"
     module.exit_json(
         changed=changed,
         packages=dict(after.versions),

@@ -159,3 +159,39 @@ def test_what_nothing_would_hold_is_refused(host: Host, repository: RpmRepositor
     assert "Nothing would keep cri-tools, kubeadm, kubectl, kubelet from being upgraded" in refused["msg"], refused
     host.run("sh", "-c", "echo 'exclude=kube* cri-tools' >> /etc/yum.repos.d/own.repo")
     assert host.ensure(repository.key, url, repositories=[])["packages"]["kubeadm"] == OLD
+
+
+def test_what_is_staged_is_installed_when_the_repository_is_gone(host: Host, tmp_path: Path) -> None:
+    """Nothing is installed before, no repository's file is changed, and nothing is left afterwards."""
+    mirror = RpmRepository(tmp_path / "mirror")
+    try:
+        for version in (OLD, NEW):
+            number = version.partition("-")[0]
+            for name in NAMES:
+                program = f"#!/bin/sh\necho v{number}\n"
+                mirror.pack(
+                    name,
+                    version,
+                    {f"/usr/local/bin/{name}": program},
+                    f"cri-tools >= {number}" if name == "kubeadm" else "",
+                )
+            mirror.pack("cri-tools", version, {"/opt/kubernetes/crictl": "#!/bin/sh\n"})
+        mirror.publish()
+        repository = {"name": "kubernetes", "url": mirror.serve(), "key": mirror.key.read_text()}
+        done = host.module("host_packages", kubernetes_version="v1.20.2", repositories=[repository])
+        assert done["packages"]["kubeadm"] == OLD, done
+        # Those of this machine, which are there by dpkg.
+        host.run("sh", "-c", "dpkg --purge --force-all kubeadm kubelet kubectl")
+        before = host.state()
+        staged = {"kubernetes_version": "v1.21.0", "repositories": [repository], "stage": True}
+        assert host.module("host_packages", **staged, _ansible_check_mode=True)["changed"]
+        assert host.module("host_packages", **staged)["packages"] == dict.fromkeys(NAMES, NEW)
+        assert host.state() == before
+        assert not host.module("host_packages", **staged)["changed"]
+    finally:
+        mirror.stop()
+    for names in (["kubeadm"], ["kubelet", "kubectl"]):
+        done = host.module("kubernetes_binaries", version="v1.21.0", names=names, restart_kubelet=False)
+        assert done.get("changed"), done
+    assert NEW in host.run("rpm", "--query", "kubectl")
+    assert "packages" not in host.run("ls", "/var/cache/kubeadm-control-plane")

@@ -15,13 +15,13 @@ import pytest
 from package_repository import PackageRepository
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import packages
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.preparation import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages import packages
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages.preparation import (
     Preparation,
     Refused,
     Wanted,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.repositories import Repository
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages.repositories import Repository
 
 OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
 HELD = {"kubeadm", "kubelet", "kubectl", "cri-tools"}

@@ -206,6 +206,11 @@ def with_v(text: str) -> str:
     return f"v{text}" if text[:1].isdigit() else text
 
 
+def package_pattern(version: str) -> str:
+    """Return the pattern of a version's packages: ``1.30.2-*``."""
+    return f"{version.lstrip('v')}-*"
+
+
 def read_version(text: str) -> Version | None:
     """Return the version, None where the text is none."""
     try:

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 from ...common import timed_command
 from ...common.guard import STATE_DIRECTORY, NodeError, exclusive, read_text, remedy, write_atomically
 from ..host import host_facts
-from ..host.packages import Apt
-from ..host.packages import run as run_packages
+from ..packages.packages import Apt
+from ..packages.packages import run as run_packages
 from . import virtual_address
 
 Runner = t.Callable[[t.Sequence[str]], t.Any]

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from ...common import systemd_units
 from ...common.guard import NodeError, remedy, sync_directory
 from ..components import kubelet
-from . import host_facts, packages
+from ..packages import packages, staged_packages
+from . import host_facts
 
 PROGRAMS = ("kubeadm", "kubelet", "kubectl")
 PACKAGES, FILES = "packages", "files"
@@ -104,9 +105,10 @@ class Binaries:
         for name, origin in origins.items():
             self._put(origin, name)
         if old and not origins:
-            packages.manager_of(old[0], self.package_runner, self.root).install(
-                old, wanted.version, wanted.package_version
-            )
+            manager = packages.manager_of(old[0], self.package_runner, self.root)
+            how = (old, wanted.version, wanted.package_version)
+            if not staged_packages.install(manager, *how):
+                manager.install(*how)
         after = {name: self.version_of(name) for name in wanted.names}
         for name in old:
             if after[name] != wanted.version:

@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.binaries import FILES, Binaries, Wanted
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.packages import Apt, Dnf, manager_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages.packages import Apt, Dnf, manager_of
 
 OLD, NEW = "v1.20.2", "v1.21.0"
 NAMES = ("kubeadm", "kubelet", "kubectl")

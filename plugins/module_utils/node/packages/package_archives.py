@@ -14,6 +14,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import shutil
 import typing as t
 
 from ...common import timed_command
@@ -102,8 +103,16 @@ def describe(manager: PackageManager, archives: str, folder: str) -> None:
     repository = os.path.join(folder, "archives")
     os.makedirs(repository)
     for path in paths:
-        os.symlink(path, os.path.join(repository, os.path.basename(path)))
+        _bring(path, os.path.join(repository, os.path.basename(path)))
     with open(os.path.join(repository, "Packages"), "w", encoding="utf-8") as file:
         file.write("\n".join(entries))
     with open(os.path.join(folder, manager.SOURCES, _SOURCE), "w", encoding="utf-8") as file:
         file.write(f"Types: deb\nURIs: file://{repository}/\nSuites: ./\nTrusted: yes\n")
+
+
+def _bring(path: str, target: str) -> None:
+    """Have a file at another place, beside the first one."""
+    try:
+        os.link(path, target)
+    except OSError:
+        shutil.copyfile(path, target)

@@ -13,11 +13,9 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from .binaries import PROGRAMS
-from .packages import PackageManager
+from ..host.binaries import PROGRAMS
+from .packages import COMPANIONS, PackageManager
 
-# Comes with Kubernetes, in versions of its own.
-COMPANIONS = ("cri-tools",)
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*\Z")
 _URL = re.compile(r"(https?|file)://\S+\Z")
 _WORDS = re.compile(r"[^\s\[\]]+\Z")

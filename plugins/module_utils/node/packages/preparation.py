@@ -19,11 +19,14 @@ import tempfile
 import typing as t
 from dataclasses import dataclass
 
+from ...common import kubernetes_versions
 from ...common.guard import NodeError
 from ...common.redact import redact
-from . import package_archives, packages, plain_file
-from .binaries import PROGRAMS
-from .repositories import COMPANIONS, Repository
+from ..host import plain_file
+from ..host.binaries import PROGRAMS
+from . import package_archives, packages, staged_packages
+from .packages import COMPANIONS
+from .repositories import Repository
 
 
 class Refused(Exception):
@@ -55,7 +58,7 @@ class Wanted:
 
     def patterns(self) -> dict[str, str]:
         """Return the versions to have of the packages that are held."""
-        exact = self.package_version or f"{self.version.lstrip('v')}-*"
+        exact = self.package_version or kubernetes_versions.package_pattern(self.version)
         return {**dict.fromkeys(PROGRAMS, exact), **dict.fromkeys(COMPANIONS, "*")}
 
 
@@ -120,8 +123,46 @@ class Preparation:
             missing = [name for name in wanted.others if name not in kept]
             if missing:
                 manager.add(missing)
-            manager.put({name: exact.get(name) or kept[name] for name in patterns})
+            # A held companion may have to be newer.
+            pinned = [name for name in patterns if name in (*PROGRAMS, *exact) or name not in before.held]
+            manager.put({name: exact.get(name) or kept[name] for name in pinned})
         return before, self._state(wanted, names)
+
+    def stage(self, wanted: Wanted, *, check: bool = False) -> tuple[dict[str, str], dict[str, str]]:
+        """Stage what an upgrade needs; return the staged versions before and after.
+
+        kubeadm, kubelet and kubectl are downloaded. Nothing is installed, and the host's repositories stay as they are. Where that version is
+        installed already, nothing is staged.
+
+        Args:
+            wanted: the packages; of them ``others`` are none of an upgrade's.
+            check: only find out whether they can be had.
+
+        Raises:
+            Refused: something of it can't be had. Nothing was changed.
+            NodeError: the download failed. Nothing is staged then.
+        """
+        problems = [each for repository in wanted.repositories for each in repository.problems(self.manager)]
+        if problems:
+            raise Refused(problems)
+        pattern = wanted.patterns()[PROGRAMS[0]]
+        before = staged_packages.found(self.manager)
+        for there in (self.manager.installed(PROGRAMS), before):
+            if all(fnmatch.fnmatchcase(there.get(name, ""), pattern) for name in PROGRAMS):
+                return before, before
+        try:
+            with self._apart(wanted) as manager:
+                manager.refresh()
+                exact, problems = _candidates(manager, wanted, PROGRAMS)
+                if not problems:
+                    manager.add([manager.at(name, version) for name, version in exact.items()], simulate=True)
+        except NodeError as error:
+            problems = [str(error)]
+        if problems:
+            raise Refused(problems)
+        if not check:
+            staged_packages.stage(self.manager, exact, lambda folder: self._describe(wanted, folder))
+        return before, exact
 
     def save(self, names: t.Sequence[str], folder: str) -> list[str]:
         """Write archives of packages, by lists that are read for it.
@@ -162,18 +203,8 @@ class Preparation:
                         "Have the repository set up here (repositories), or write exclude= with these names into its file."
                     )
                 manager.refresh()
-                exact = {}
-                for name in [each for each in patterns if each not in kept]:
-                    there = manager.versions(name)
-                    found = next((each for each in there if fnmatch.fnmatchcase(each, patterns[name])), "")
-                    if found:
-                        exact[name] = found
-                    else:
-                        where = f"archive in {wanted.archives}" if wanted.archives else "repository of this host"
-                        problems.append(
-                            f"No {where} has {name} {patterns[name]}; they have {', '.join(there[:8]) or 'none at all'}. "
-                            "Correct the repository's address, or the version, or write other archives."
-                        )
+                exact, missing = _candidates(manager, wanted, [each for each in patterns if each not in kept])
+                problems += missing
                 if not problems:
                     others = [each for each in wanted.others if each not in kept]
                     manager.add(
@@ -192,19 +223,21 @@ class Preparation:
         It has the host's repositories and those to come, or the archives alone.
         """
         with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-", dir="/var/tmp") as folder:
-            if wanted.archives:
-                os.makedirs(os.path.join(folder, self.manager.SOURCES))
-                package_archives.describe(self.manager, wanted.archives, folder)
-            else:
-                self._describe(wanted, folder)
+            self._describe(wanted, folder)
             # apt's own user has to reach it. By now a copied file with a password has its mode.
             os.chmod(folder, 0o755)
             yield self.manager.apart(folder)
 
     def _describe(self, wanted: Wanted, folder: str) -> None:
-        """Write all repositories' files below a folder, also those to come."""
+        """Write repositories' files below a folder.
+
+        They are the host's own and those to come, or that of the archives alone.
+        """
         sources = os.path.join(folder, self.manager.SOURCES)
         os.makedirs(sources)
+        if wanted.archives:
+            package_archives.describe(self.manager, wanted.archives, folder)
+            return
         theirs = os.path.join(self.manager.root, self.manager.SOURCES)
         for name in sorted(os.listdir(theirs)) if os.path.isdir(theirs) else []:
             if os.path.isfile(os.path.join(theirs, name)):
@@ -218,3 +251,23 @@ class Preparation:
             os.makedirs(os.path.dirname(whole), exist_ok=True)
             with open(whole, "w", encoding="utf-8") as file:
                 file.write(text)
+
+
+def _candidates(
+    manager: packages.PackageManager, wanted: Wanted, names: t.Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the newest fitting versions of packages, and what is missing."""
+    patterns = wanted.patterns()
+    exact, problems = {}, []
+    for name in names:
+        there = manager.versions(name)
+        found = next((each for each in there if fnmatch.fnmatchcase(each, patterns[name])), "")
+        if found:
+            exact[name] = found
+            continue
+        where = f"archive in {wanted.archives}" if wanted.archives else "repository of this host"
+        problems.append(
+            f"No {where} has {name} {patterns[name]}; they have {', '.join(there[:8]) or 'none at all'}. "
+            "Correct the repository's address, or the version, or write other archives."
+        )
+    return exact, problems

@@ -20,13 +20,15 @@ import subprocess
 import typing as t
 from dataclasses import dataclass
 
-from ...common import settings, timed_command
-from ...common.guard import NodeError, read_text, write_atomically
+from ...common import kubernetes_versions, settings, timed_command
+from ...common.guard import NodeError, read_text
+from . import community_repository
+
+# Comes with Kubernetes, in versions of its own.
+COMPANIONS = ("cri-tools",)
 
 # Another process may hold the package manager's lock: an upgrade by the distribution, or a call that was killed and goes on.
 _LOCK_SECONDS = 300
-# The community's repositories have one folder for each minor version.
-_REPOSITORY = re.compile(r"(/core:/stable:/v)(\d+\.\d+)(/)")
 _LAST_WORDS = 600
 _OS_FAMILY = re.compile(r"^ID(?:_LIKE)?=(.*)$", re.MULTILINE)
 
@@ -83,7 +85,7 @@ class PackageManager:
     def apart(self, folder: str) -> PackageManager:
         """Return it with the repositories that a folder's files describe.
 
-        Its lists are in that folder as well: this machine's own stay as they are.
+        Its lists and cache are in that folder, too: this machine's own stay as they are. What is in them is not asked for again.
         """
         raise NotImplementedError
 
@@ -99,10 +101,10 @@ class PackageManager:
         """Return a package at a version, as :meth:`add` takes it."""
         raise NotImplementedError
 
-    def add(self, wanted: t.Sequence[str], *, simulate: bool = False) -> None:
+    def add(self, wanted: t.Sequence[str], *, simulate: bool = False, download: bool = False) -> None:
         """Install packages.
 
-        ``simulate`` only finds out whether they can be, with no other package removed for them.
+        ``simulate`` only finds out whether they can be, with no other package removed for them; ``download`` only downloads them.
         """
         raise NotImplementedError
 
@@ -124,8 +126,8 @@ class PackageManager:
         Raises:
             NodeError: the version can't be had, or the package manager failed.
         """
-        wanted = pattern or f"{version.lstrip('v')}-*"
-        moved = self.point_to(version)
+        wanted = pattern or kubernetes_versions.package_pattern(version)
+        moved = community_repository.point_to(self.root, self.REPOSITORIES, version)
         found = {name: self._candidate(name, wanted) for name in names}
         if moved or not all(found.values()):
             self.refresh()
@@ -140,27 +142,6 @@ class PackageManager:
                 )
         self.put(found)
         return found
-
-    def point_to(self, version: str) -> bool:
-        """Switch the community's repository to this version's minor; return whether changed.
-
-        A person edits the same line by hand for each minor version. Other repositories are left alone.
-        """
-        minor = ".".join(version.lstrip("v").split(".")[:2])
-        changed = False
-        for pattern in self.REPOSITORIES:
-            for path in sorted(glob.glob(os.path.join(self.root, pattern))):
-                with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                    text = file.read()
-                lines = [
-                    line if line.lstrip().startswith("#") else _REPOSITORY.sub(rf"\g<1>{minor}\g<3>", line)
-                    for line in text.splitlines(keepends=True)
-                ]
-                if "".join(lines) != text:
-                    mode = os.stat(path).st_mode & 0o777
-                    write_atomically(path, "".join(lines).encode(errors="surrogateescape"), mode)
-                    changed = True
-        return changed
 
     def _candidate(self, name: str, wanted: str) -> str:
         return next((each for each in self.versions(name) if fnmatch.fnmatchcase(each, wanted)), "")
@@ -219,14 +200,18 @@ class Apt(PackageManager):
         """See the base class."""
         lists, log = os.path.join(folder, "lists"), os.path.join(folder, "log")
         for path in (log, os.path.join(lists, "partial"), os.path.join(folder, "cache/archives/partial")):
-            os.makedirs(path)
+            os.makedirs(path, exist_ok=True)
         options = [
             *("-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={os.path.join(folder, 'cache')}"),
             *("-o", f"Dir::Etc::SourceParts={os.path.join(folder, self.SOURCES)}", "-o", f"Dir::Log={log}"),
             *("-o", f"Dir::Etc::SourceList={os.path.join(folder, self.SOURCE_LIST)}"),
             *("-o", "APT::Update::Error-Mode=any"),
         ]
-        return Apt(lambda words: self.runner([words[0], *options, *words[1:]]), folder)
+
+        def run_apart(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+            return self.runner([words[0], *(options if words[0] != "dpkg-query" else ()), *words[1:]])
+
+        return Apt(run_apart, folder)
 
     def refresh(self) -> None:
         """See the base class."""
@@ -243,10 +228,11 @@ class Apt(PackageManager):
 
         A held package is released meanwhile, and held in any case afterwards.
         """
-        names = list(wanted)
+        companions = self._held_companions(wanted)
+        names = [*wanted, *companions]
         self._checked(["apt-mark", "unhold", *names], "Letting the packages go")
         try:
-            self.add([self.at(name, version) for name, version in wanted.items()])
+            self.add([*(self.at(name, version) for name, version in wanted.items()), *companions])
         finally:
             self._checked(["apt-mark", "hold", *names], "Holding the packages")
 
@@ -254,12 +240,21 @@ class Apt(PackageManager):
         """See the base class."""
         return f"{name}={version}"
 
-    def add(self, wanted: t.Sequence[str], *, simulate: bool = False) -> None:
+    def add(self, wanted: t.Sequence[str], *, simulate: bool = False, download: bool = False) -> None:
         """See the base class."""
         keep = ["-o", "Dpkg::Options::=--force-confold"]
-        how = ["--simulate", "--allow-change-held-packages", "--no-remove"] if simulate else []
+        how = ["--simulate"] if simulate else ["--download-only"] if download else []
+        if simulate or download:
+            how += ["--allow-change-held-packages", "--no-remove", *self._held_companions(wanted)]
         words = ["apt-get", *self._LOCK, *keep, "install", "--yes", "--no-install-recommends", *how, *wanted]
         self._checked(words, f"Installing {' '.join(wanted)}")
+
+    def _held_companions(self, wanted: t.Iterable[str]) -> list[str]:
+        """Return held companions that have no version wanted.
+
+        A newer kubeadm may need newer ones.
+        """
+        return sorted(self.held(COMPANIONS) - {each.partition("=")[0] for each in wanted})
 
 
 class Dnf(PackageManager):
@@ -317,6 +312,7 @@ class Dnf(PackageManager):
             f"--setopt=reposdir={os.path.join(folder, self.SOURCES)}",
             # Some distributions go on without a repository whose signature is wrong.
             "--setopt=*.skip_if_unavailable=0",
+            *("--setopt=*.metadata_expire=-1", "--setopt=keepcache=1"),
             *(f"--setopt={each}={os.path.join(folder, each)}" for each in ("cachedir", "persistdir", "logdir")),
         ]
 
@@ -344,14 +340,14 @@ class Dnf(PackageManager):
         """See the base class."""
         return f"{name}-{version}"
 
-    def add(self, wanted: t.Sequence[str], *, simulate: bool = False) -> None:
+    def add(self, wanted: t.Sequence[str], *, simulate: bool = False, download: bool = False) -> None:
         """See the base class; dnf itself removes nothing for a package."""
-        words = [self._program(), "install", "--assumeno" if simulate else "--assumeyes", self._ALL, *wanted]
-        what = f"Installing {' '.join(wanted)}"
+        how = ["--assumeno" if simulate else "--assumeyes", *(["--downloadonly"] if download else [])]
+        words = [self._program(), "install", *how, self._ALL, *wanted]
         done = self.runner(words)
         # To be told not to go on is a failure to dnf.
         if not (simulate and "Operation aborted." in done.stdout + done.stderr):
-            self._judged(done, what)
+            self._judged(done, f"Installing {' '.join(wanted)}")
 
     def _program(self) -> str:
         for name in ("dnf", "yum"):
