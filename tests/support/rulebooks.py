@@ -201,3 +201,11 @@ class Alertmanager:
         """End it."""
         self._process.terminate()
         self._process.wait()
+
+
+@pytest.fixture
+def alertmanager_of_rulebook(rulebook: Rulebook, tmp_path: Path) -> t.Iterator[Alertmanager]:
+    """An Alertmanager that tells the test's own fixture ``rulebook``."""
+    made = Alertmanager(tmp_path / "alertmanager", rulebook.port)
+    yield made.wait_ready()
+    made.end()

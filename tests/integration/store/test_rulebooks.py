@@ -15,7 +15,7 @@ import yaml
 from api_server import ApiServer
 from etcd_cluster import until
 from management_workspace import ManagementWorkspace
-from rulebooks import RUN_SECONDS, TOKEN, Alertmanager, Rulebook, Started, program
+from rulebooks import RUN_SECONDS, TOKEN, Alertmanager, Rulebook, Started, alertmanager_of_rulebook, program
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import MACHINE
 
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[3]
 NAME, GROUP = "prod", "eu"
 LIMIT = f"{NAME},default.{NAME},&control_planes"
+alertmanager = alertmanager_of_rulebook
 HEALING = [Started("health_check", LIMIT), Started("remediate", LIMIT)]
 
 
@@ -44,14 +45,6 @@ def rulebook(workspace: ManagementWorkspace, tmp_path: Path, request: pytest.Fix
     # A group that is called like no cluster, and has one.
     inventory = {"store": store, "groups": {GROUP: f"control_plane_cluster == '{NAME}'"}}
     made = Rulebook(request.param, inventory, variables, given, tmp_path / "rulebook")
-    yield made.wait_ready()
-    made.end()
-
-
-@pytest.fixture
-def alertmanager(rulebook: Rulebook, tmp_path: Path) -> t.Iterator[Alertmanager]:
-    """An Alertmanager that tells the rulebook."""
-    made = Alertmanager(tmp_path / "alertmanager", rulebook.port)
     yield made.wait_ready()
     made.end()
 

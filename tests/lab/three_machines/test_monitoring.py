@@ -15,7 +15,7 @@ import pytest
 from etcd_cluster import until
 from machines import Machines
 from prometheus import Monitoring
-from rulebooks import RUN_SECONDS, Alertmanager, Rulebook, Started
+from rulebooks import RUN_SECONDS, Alertmanager, Rulebook, Started, alertmanager_of_rulebook
 from workspace import Workspace
 
 from .conftest import NAME
@@ -23,6 +23,7 @@ from .conftest import NAME
 pytestmark = pytest.mark.full
 FOLDER = "metrics"
 METRICS = ("-e", f"control_plane_metrics_directory={FOLDER}")
+alertmanager = alertmanager_of_rulebook
 ALERT = "ControlPlaneEtcdNoFailureTolerance"
 # There is no backup, and etcd has no alarm.
 NOTHING_SAID = {"Age of the last backup and snapshot A", "Leader, endpoint, alarms C"}
@@ -50,14 +51,6 @@ def rulebook(workspace: Workspace, tmp_path: Path) -> t.Iterator[Rulebook]:
     inventory = {"manifests": [f"{workspace.folder}/clusters/*.yaml"], "store": {"path": str(workspace.store)}}
     variables = {"control_plane_metrics_directory": str(metrics_of(workspace))}
     made = Rulebook("alerts", inventory, variables, {}, tmp_path / "rulebook")
-    yield made.wait_ready()
-    made.end()
-
-
-@pytest.fixture
-def alertmanager(rulebook: Rulebook, tmp_path: Path) -> t.Iterator[Alertmanager]:
-    """The Alertmanager that tells the rulebook."""
-    made = Alertmanager(tmp_path / "alertmanager", rulebook.port)
     yield made.wait_ready()
     made.end()
 
