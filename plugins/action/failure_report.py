@@ -121,7 +121,8 @@ class ActionModule(ControlPlaneAction):
         told = block(report)
         if not arguments["fail"] and not sent:
             self.display.display(f"\n{host}: FAILED: {told}\n")
-        return {"changed": False, "failed": arguments["fail"], "msg": told}
+        headline = kept_error.sentence(kept_error.headline(told))
+        return {"changed": False, "failed": arguments["fail"], "msg": told, "headline": headline}
 
     def _another(self, arguments: dict[str, t.Any]) -> str:
         """Return how to have another machine made where one can't be made.

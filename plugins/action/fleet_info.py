@@ -80,6 +80,9 @@ class ActionModule(ActionBase):
         if arguments["playbook"] == "plan":
             # Also where no cluster is left to be planned: without it the next job of a workflow would not know that none was approved.
             found["ansible_stats"] = {"data": {"control_plane_plan": {}}, "per_host": False, "aggregate": True}
+        elif settled and arguments["playbook"] in SUMMED_UP:
+            nothing = {"result": run_outcomes.NOTHING, "message": "", "steps": 0}
+            found["ansible_stats"] = run_outcomes.statistics(dict.fromkeys(settled, nothing))
         return readable({**result, "changed": False, **found})
 
     def _is_left_out(self, playbook: str, host: str, variables: dict[str, t.Any]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils.common.legible import untemplated
 from ..module_utils.common.values import clip, now_rfc3339
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision import decision_text, terms
@@ -120,8 +121,10 @@ def plan_stats(document: Object, host: str) -> dict[str, t.Any]:
     what reconcile takes.
     """
     steps, end, value = document["steps"], document["end"], digest(document)
-    risks = [f"step {step['step']}: {said}" for step in steps if (said := decision_text.risk(step))]
-    blocked = [clip(each["message"]) for each in end["blockedOn"]] if end["action"] == terms.BLOCKED else []
+    risks = [untemplated(f"step {step['step']}: {said}") for step in steps if (said := decision_text.risk(step))]
+    blocked = (
+        [clip(untemplated(each["message"])) for each in end["blockedOn"]] if end["action"] == terms.BLOCKED else []
+    )
     told = {"digest": value, "steps": len(steps), "risks": risks, "blocked": blocked}
     data = {
         "control_plane_plan": {host: value},

@@ -50,7 +50,6 @@ class ActionModule(ApplyingAction):
         **MANIFEST_SPEC,
         "started": {"type": "dict", "default": {}},
         "error": {"type": "str", "default": ""},
-        "fail": {"type": "bool", "default": True},
         "decision": {"type": "dict", "default": {}},
         "action_step": {"type": "dict"},
         "hosts": {"type": "list", "elements": "str", "default": []},
@@ -137,31 +136,34 @@ class ActionModule(ApplyingAction):
             raise ControlPlaneFailure("\n".join(["Validation of arguments failed:", *problems]))
 
     def _end(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        started, error = arguments["started"], arguments["error"]
+        started = arguments["started"]
         if arguments["decision"].get("run", "") != started.get("run", ""):
             # An earlier run of the same play decided that.
             arguments = {**arguments, "decision": {}}
         problem = self._keep_copy(arguments) if started.get("begun") else None
+        told = {**arguments, "error": arguments["error"] or str(problem or "")}
+        reached = bool(told["error"] or started.get("begun") or started.get("held_by"))
+        outcome = self._outcome(told) if reached else {}
         if started.get("run") and not self.check_mode:
-            self._note_end({**arguments, "error": error or str(problem or "")})
+            self._note_end(told, outcome)
         released = False
         if not self.check_mode:
             released = self.open_locks(arguments).release_own(arguments["namespace"], arguments["cluster"])
         result: dict[str, t.Any] = {"changed": False, "released": released}
-        reached = bool(error or started.get("begun") or started.get("held_by"))
-        told = {**arguments, "error": error or str(problem or "")}
-        if arguments["metrics_directory"] and reached and not self.check_mode:
-            self._write_metrics(told)
-        if len(arguments["hosts"]) + arguments["settled"] > 1 and reached:
-            result.update(self._sum_up(told))
-        elif reached and channel.is_open():
-            self._send_verdict(told)
-        if problem is not None and not error:
+        if not reached:
+            return result
+        if arguments["metrics_directory"] and not self.check_mode:
+            self._write_metrics(told, outcome["result"])
+        outcomes = {self.host_of(arguments["cluster"]): outcome}
+        if len(arguments["hosts"]) + arguments["settled"] > 1:
+            summed_up, more = self._sum_up(told, outcome)
+            result.update(summed_up)
+            outcomes.update(more)
+        elif channel.is_open():
+            self._send_verdict(told, outcome)
+        if problem is not None and not arguments["error"]:
             raise problem
-        if error and arguments["fail"]:
-            # What else there is to say the report has said.
-            result.update(failed=True, msg=kept_error.sentence(kept_error.headline(redact(error))))
-        return result
+        return {**result, "ansible_stats": run_outcomes.statistics(outcomes)}
 
     def _keep_copy(self, arguments: dict[str, t.Any]) -> t.Optional[Exception]:
         """Update the exported copy; return why that failed.
@@ -176,23 +178,21 @@ class ActionModule(ApplyingAction):
             return error
         return None
 
-    def _note_end(self, arguments: dict[str, t.Any]) -> None:
+    def _note_end(self, arguments: dict[str, t.Any], outcome: run_outcomes.Outcome) -> None:
         """Record how the run ended, where the journal has something of it."""
         run = str(arguments["started"]["run"])
         # For people alone.
         with contextlib.suppress(StoreError):
             journal = self.journal(arguments)
             if arguments["error"] or any(each.get("run") == run for each in journal.entries()):
-                outcome = self._outcome(arguments)
                 details = {"playbook": arguments["playbook"], "result": outcome["result"]}
                 journal.fact("end", run, outcome["message"], details=details)
 
-    def _send_verdict(self, arguments: dict[str, t.Any]) -> None:
+    def _send_verdict(self, arguments: dict[str, t.Any], outcome: run_outcomes.Outcome) -> None:
         """Send the verdict on one cluster, as a summary says of several."""
         if not arguments["error"]:
             # A deletion's last step has no pass after it.
             self.display.send("done", result="succeeded")
-        outcome = self._outcome(arguments)
         decision = {} if _of_an_action(arguments) else arguments["decision"]
         # Where the last decision was a step, as the last one of a deletion, that step's line has said it.
         said = "" if arguments["error"] or decision.get("act") else _plain(str(decision.get("msg") or ""))
@@ -202,18 +202,22 @@ class ActionModule(ApplyingAction):
         result = outcome["result"] if said or decision or arguments["error"] else ""
         self.display.send("verdict", result=result, message=said)
 
-    def _write_metrics(self, arguments: dict[str, t.Any]) -> None:
+    def _write_metrics(self, arguments: dict[str, t.Any], result: str) -> None:
         """Write the cluster's metrics; what they are for fails no run."""
-        directory, result = arguments["metrics_directory"], self._outcome(arguments)["result"]
         try:
-            files.write_end(self, directory, arguments, arguments["playbook"], result)
+            files.write_end(self, arguments["metrics_directory"], arguments, arguments["playbook"], result)
         except (ControlPlaneFailure, ManifestError, StoreError) as error:
             self.display.warning(str(error))
 
-    def _sum_up(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Note the cluster's outcome; show the summary after the last cluster."""
+    def _sum_up(
+        self, arguments: dict[str, t.Any], outcome: run_outcomes.Outcome
+    ) -> tuple[dict[str, t.Any], dict[str, run_outcomes.Outcome]]:
+        """Note the cluster's outcome; show the summary after the last cluster.
+
+        Returns:
+            What is added to the task's result, and the outcomes of clusters that this one's failure kept from being reached.
+        """
         host = self.host_of(arguments["cluster"])
-        outcome = self._outcome(arguments)
         hosts = sorted({*map(str, arguments["hosts"]), host})
         key = "\0".join([str(self._task_vars.get("ansible_play_name") or ""), arguments["playbook"], *hosts])
         folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm-outcomes", hashlib.sha256(key.encode()).hexdigest()[:16])
@@ -224,49 +228,44 @@ class ActionModule(ApplyingAction):
         except (OSError, StoreError) as error:
             # What is for people only fails nothing.
             self.display.warning(f"the summary of this run can't be made: {error}")
-            return result
-        if found is not None:
-            settled = arguments["settled"]
-            self.display.display("\n" + run_outcomes.summary_text(arguments["playbook"], found, settled) + "\n")
-            result["summary"] = run_outcomes.counts(found, settled)
-        return result
+            return result, {}
+        if found is None:
+            return result, {}
+        settled = arguments["settled"]
+        self.display.display("\n" + run_outcomes.summary_text(arguments["playbook"], found, settled) + "\n")
+        result["summary"] = run_outcomes.counts(found, settled)
+        return result, {each: one for each, one in found.items() if one["result"] == run_outcomes.NOT_REACHED}
 
     def _outcome(self, arguments: dict[str, t.Any]) -> run_outcomes.Outcome:
+        steps = self._steps(arguments)
+        result, message = self._result_of(arguments, steps)
+        return {"result": result, "message": message, "steps": len(steps)}
+
+    def _result_of(self, arguments: dict[str, t.Any], steps: t.Sequence[str]) -> tuple[str, str]:
+        """Return a cluster's result and message."""
         decision, started = arguments["decision"], arguments["started"]
         said = str(decision.get("msg") or "")
         if arguments["error"]:
-            return {"result": run_outcomes.FAILED, "message": kept_error.headline(redact(arguments["error"]))}
+            return run_outcomes.FAILED, kept_error.headline(redact(arguments["error"]))
         if started.get("held_by"):
-            return {"result": run_outcomes.HELD, "message": str(started["held_by"])}
+            return run_outcomes.HELD, str(started["held_by"])
         if _of_an_action(arguments):
-            return self._outcome_of_action(arguments)
+            return _result_of_action(arguments["action_step"], steps)
         if self.check_mode and decision.get("changed"):
-            return {"result": run_outcomes.WOULD_CHANGE, "message": said}
-        steps = self._steps(arguments)
+            return run_outcomes.WOULD_CHANGE, said
         taken = f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}: {_listed(steps)}" if steps else ""
         decided = decision.get("decision") or {}
         paused = any(each.get("reason") == "Paused" for each in decided.get("reasons") or [])
         # A run itself waits for what changes by itself; check mode only tells it.
         if paused or decided.get("action") in (terms.POSTPONED, terms.WAIT):
-            return {"result": run_outcomes.WAITS, "message": f"{taken}; {said}" if taken else said}
-        if steps:
-            return {"result": run_outcomes.CHANGED, "message": taken}
-        return {"result": run_outcomes.NOTHING, "message": said}
-
-    def _outcome_of_action(self, arguments: dict[str, t.Any]) -> run_outcomes.Outcome:
-        """Return what came of an Action; its Tasks are the run's steps."""
-        step = arguments["action_step"]
-        said = kept_error.headline(redact(str(step.get("msg") or "")))
-        if step.get("fails"):
-            return {"result": run_outcomes.FAILED, "message": said}
-        if step.get("step") in (flow.PAUSED, flow.APPROVAL):
-            return {"result": run_outcomes.WAITS, "message": said}
-        return {"result": run_outcomes.CHANGED if self._steps(arguments) else run_outcomes.NOTHING, "message": said}
+            return run_outcomes.WAITS, f"{taken}; {said}" if taken else said
+        return (run_outcomes.CHANGED, taken) if steps else (run_outcomes.NOTHING, said)
 
     def _steps(self, arguments: dict[str, t.Any]) -> list[str]:
         """Return the steps that this run took, from the journal."""
+        run = str(arguments["started"].get("run") or "")
         try:
-            mine = steps_of(self.journal(arguments), str(arguments["started"].get("run") or ""))
+            mine = steps_of(self.journal(arguments), run) if run else []
         except StoreError:
             return []
         return [" ".join(str(each[key]) for key in ("action", "target") if each.get(key)) for each in mine]
@@ -278,6 +277,19 @@ def _not_begun(arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def _of_an_action(arguments: t.Mapping[str, t.Any]) -> bool:
     return arguments["action_step"] is not None
+
+
+def _result_of_action(step: t.Mapping[str, t.Any], steps: t.Sequence[str]) -> tuple[str, str]:
+    """Return the result and message of an Action.
+
+    Its Tasks are the run's steps.
+    """
+    said = kept_error.headline(redact(str(step.get("msg") or "")))
+    if step.get("fails"):
+        return run_outcomes.FAILED, said
+    if step.get("step") in (flow.PAUSED, flow.APPROVAL):
+        return run_outcomes.WAITS, said
+    return run_outcomes.CHANGED if steps else run_outcomes.NOTHING, said
 
 
 def _plain(said: str) -> str:

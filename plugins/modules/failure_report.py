@@ -45,8 +45,8 @@ options:
     version_added: 0.10.0
   fail:
     description:
-      - Whether the task fails with the report. Otherwise it shows the report as lines and succeeds, so that Ansible prints no JSON of the same text; something
-        else must fail then, as M(kubeadm.control_plane.run) does where it is given RV(msg) as its O(kubeadm.control_plane.run#module:error).
+      - Whether the task fails with the report. Otherwise it shows the report as lines and succeeds, so that Ansible prints no JSON of the same text; another
+        task must fail then, with RV(headline).
     type: bool
     default: true
     version_added: 0.10.0
@@ -82,4 +82,9 @@ msg:
   description: The error, what was under way, what the run has changed, whether it is safe now, and what to do.
   returned: always
   type: str
+headline:
+  description: The first sentence of the error, for a task that fails after this one.
+  returned: always
+  type: str
+  version_added: 0.10.0
 """

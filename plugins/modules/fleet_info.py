@@ -64,8 +64,9 @@ settled:
   elements: str
 ansible_stats:
   description:
-    - An empty C(control_plane_plan), to which each cluster that is planned adds its digest; see M(kubeadm.control_plane.plan).
-  returned: with O(playbook=plan)
+    - With O(playbook=plan) an empty C(control_plane_plan), to which each cluster that is planned adds its digest; see M(kubeadm.control_plane.plan).
+    - With O(playbook=reconcile) and O(playbook=health_check) the outcomes of the clusters with nothing to do; see M(kubeadm.control_plane.run).
+  returned: with O(playbook=plan), and where RV(settled) has clusters with the two others
   type: dict
   version_added: 0.10.0
 ansible_facts:

@@ -114,14 +114,11 @@ options:
     default: {}
     version_added: 0.10.0
   error:
-    description: With O(state=absent), why the cluster failed; the summary shows its first line. Empty where it did not.
+    description:
+      - With O(state=absent), why the cluster failed; the summary shows its first line. Empty where it did not. This task succeeds all the same, since Ansible
+        drops the statistics of one that fails; see RV(kubeadm.control_plane.failure_report#module:headline).
     type: str
     default: ""
-    version_added: 0.10.0
-  fail:
-    description: With O(state=absent), whether the task fails with the first line of O(error), once all else is done.
-    type: bool
-    default: true
     version_added: 0.10.0
   decision:
     description: With O(state=absent), what M(kubeadm.control_plane.decide) returned last. That of another run counts for nothing.
@@ -277,5 +274,26 @@ summary:
     failed: 1
     nothing: 98
     changed: 1
+  version_added: 0.10.0
+ansible_stats:
+  description:
+    - What C(ansible.builtin.set_stats) would set. Ansible merges what several clusters have and adds their numbers; in a workflow of AWX the next jobs get
+      it as extra variables.
+  returned: O(state=absent), where the run was started or could not be
+  type: dict
+  contains:
+    data:
+      description:
+        - C(control_plane_run_clusters) has C(result), C(steps) and C(message) by the cluster's inventory name; the message is cut, and what would begin a
+          template is broken up. C(control_plane_run_steps) is the number of steps that were begun.
+        - C(control_plane_run_changed), C(control_plane_run_would_change), C(control_plane_run_nothing), C(control_plane_run_waits),
+          C(control_plane_run_held), C(control_plane_run_failed) and C(control_plane_run_not_reached) are the numbers of clusters with that result.
+      type: dict
+    per_host:
+      description: Always V(false).
+      type: bool
+    aggregate:
+      description: Always V(true).
+      type: bool
   version_added: 0.10.0
 """

@@ -170,6 +170,11 @@ class Job:
         """As AWX shows it: ``successful``, ``failed``, ``canceled``."""
         return (self.folder / "artifacts" / self.folder.name / "status").read_text()
 
+    def succeeded(self) -> Job:
+        """Return it, which ended well; else fail with its end."""
+        assert self.status == "successful", self.output[-6000:]
+        return self
+
     @property
     def output(self) -> str:
         """What it printed, as AWX shows it."""

@@ -21,6 +21,7 @@ _HIDDEN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     r"\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_TEMPLATE = re.compile(r"\{(?=[{%#])")
 _BREAK = re.compile(r"\r?\n|\t")
 # Fields of a task's result that are for people, wherever in it they are. All others are data that something acts with or compares.
 _TEXTS = frozenset({"msg", "message", "fix", "diff", "problem", "problems", "reasons", "warnings"})
@@ -50,6 +51,14 @@ def block(lines: Iterable[str]) -> str:
     Line feeds within a line become spaces.
     """
     return "\n".join(one_line(each) for each in lines)
+
+
+def untemplated(text: str) -> str:
+    """Return a text that no template engine reads anything in.
+
+    For what becomes a variable somewhere else, where Ansible would resolve it: what begins a template gets a space.
+    """
+    return _TEMPLATE.sub("{ ", text)
 
 
 def lines(text: str) -> list[str]:

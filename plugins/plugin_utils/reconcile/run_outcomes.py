@@ -14,7 +14,9 @@ import os
 import shutil
 import typing as t
 
-from ...module_utils.common.legible import block, one_line
+from ...module_utils.common.legible import block, untemplated
+from ...module_utils.common.redact import redact
+from ...module_utils.common.values import clip
 from ..store.file import disk
 
 FAILED, HELD, WAITS, CHANGED, WOULD_CHANGE, NOTHING = "failed", "held", "waits", "changed", "would change", "nothing"
@@ -31,7 +33,8 @@ TITLES = {
     NOTHING: "with nothing to do",
 }
 _WIDTH = 200
-Outcome = dict[str, str]
+# A cluster's ``result``, ``message`` and number of ``steps``.
+Outcome = dict[str, t.Any]
 
 
 class Outcomes:
@@ -53,7 +56,7 @@ class Outcomes:
 
         Args:
             host: the cluster's host.
-            outcome: ``result`` and ``message``.
+            outcome: what came of it.
             batch: the hosts that are worked on beside each other, this one among them, where no other is begun after one that failed; what has no
                 outcome then was not reached.
         """
@@ -79,7 +82,7 @@ class Outcomes:
                 found: Outcome = json.load(stream)
                 return found
         except OSError:
-            return {"result": NOT_REACHED, "message": ""}
+            return {"result": NOT_REACHED, "message": "", "steps": 0}
 
 
 def summary_text(playbook: str, outcomes: t.Mapping[str, Outcome], settled: int = 0) -> str:
@@ -99,8 +102,7 @@ def summary_text(playbook: str, outcomes: t.Mapping[str, Outcome], settled: int 
     width = max((len(host) for _each, host in told), default=0)
     title = max((len(TITLES[each]) for each, _host in told), default=0)
     for each, host in told:
-        message = one_line(" ".join(outcomes[host]["message"].split()))
-        message = message if len(message) <= _WIDTH else message[: _WIDTH - 1] + "…"
+        message = clip(" ".join(outcomes[host]["message"].split()), _WIDTH)
         lines.append(f"  {TITLES[each]:<{title}}  {host:<{width}}  {message}".rstrip())
     return block(lines)
 
@@ -112,5 +114,28 @@ def counts(outcomes: t.Mapping[str, Outcome], settled: int = 0) -> dict[str, int
     """
     found: dict[str, int] = {NOTHING: settled} if settled else {}
     for outcome in outcomes.values():
-        found[outcome["result"].replace(" ", "_")] = found.get(outcome["result"].replace(" ", "_"), 0) + 1
+        result = _key(outcome["result"])
+        found[result] = found.get(result, 0) + 1
     return found
+
+
+def statistics(outcomes: t.Mapping[str, Outcome]) -> dict[str, t.Any]:
+    """Return what set_stats would set of clusters' outcomes.
+
+    Ansible merges the clusters' dictionaries and adds up their numbers. In a workflow of AWX they are the next jobs' extra variables.
+    """
+    clusters: dict[str, t.Any] = {}
+    for host, outcome in outcomes.items():
+        message = "" if outcome["result"] == NOTHING else clip(untemplated(redact(outcome["message"])), _WIDTH)
+        clusters[host] = {"result": _key(outcome["result"]), "steps": outcome["steps"], "message": message}
+    results = [each["result"] for each in clusters.values()]
+    data = {
+        "control_plane_run_clusters": clusters,
+        "control_plane_run_steps": sum(each["steps"] for each in clusters.values()),
+        **{f"control_plane_run_{_key(each)}": results.count(_key(each)) for each in TITLES},
+    }
+    return {"data": data, "per_host": False, "aggregate": True}
+
+
+def _key(result: str) -> str:
+    return result.replace(" ", "_")

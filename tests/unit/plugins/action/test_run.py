@@ -77,6 +77,51 @@ def test_the_last_one_sums_up(tmp_path: Path, shown: list[str]) -> None:
     ]
 
 
+def test_what_came_of_clusters_is_handed_on(tmp_path: Path) -> None:
+    """By their names and as sums, as set_stats would: cut, without secrets, and with nothing that Ansible would resolve in the next job."""
+    play = Play(tmp_path, "a", "b", "c", "d")
+    play.steps(0, "mine", "join", "remove")
+    hostile = "kubeadm join --token abcdef.0123456789abcdef: {{{ lookup('pipe', 'id') }} {% raw %}\x1b " + "x" * 400
+    told = [
+        play.note(0, run="mine"),
+        play.note(1, error=hostile),
+        play.note(2, held_by="alice on host ctrl1"),
+        play.note(3),
+    ]
+    assert not any(each.get("failed") for each in told), "Ansible drops the statistics of a task that fails"
+    stats = [each["ansible_stats"] for each in told]
+    assert {(each["per_host"], each["aggregate"]) for each in stats} == {(False, True)}
+    clusters = {name: each for one in stats for name, each in one["data"].pop("control_plane_run_clusters").items()}
+    assert list(clusters) == play.hosts
+    message = clusters[play.hosts[1]].pop("message")
+    assert message.startswith("kubeadm join --token [redacted") and "lookup('pipe', 'id')" in message
+    assert "0123456789abcdef" not in message and not any(each in message for each in ("{{", "{%", "\x1b"))
+    assert len(message) == 200
+    assert list(clusters.values()) == [
+        {"result": "changed", "steps": 2, "message": "2 steps: join m-join, remove m-remove"},
+        {"result": "failed", "steps": 0},
+        {"result": "held", "steps": 0, "message": "alice on host ctrl1"},
+        {"result": "nothing", "steps": 0, "message": ""},
+    ]
+    sums = {name: sum(each["data"][name] for each in stats) for name in stats[0]["data"]}
+    assert {name.removeprefix("control_plane_run_"): each for name, each in sums.items() if each} == {
+        "steps": 2,
+        "changed": 1,
+        "failed": 1,
+        "held": 1,
+        "nothing": 1,
+    }
+    assert {"waits", "would_change", "not_reached"} <= {name.removeprefix("control_plane_run_") for name in sums}
+
+
+def test_a_cluster_that_was_not_reached_is_handed_on_by_the_one_that_failed(tmp_path: Path) -> None:
+    """Once, and not by its own run, which Ansible may never come to."""
+    play = Play(tmp_path, "a", "b")
+    data = play.note(0, batch=play.hosts[:1], error="it broke")["ansible_stats"]["data"]
+    assert [each["result"] for each in data["control_plane_run_clusters"].values()] == ["failed", "not_reached"]
+    assert (data["control_plane_run_failed"], data["control_plane_run_not_reached"]) == (1, 1)
+
+
 def test_what_an_earlier_run_decided_is_not_said_of_this_one(tmp_path: Path, shown: list[str]) -> None:
     """Two roles in one play: the variable of the first one's decision is still there."""
     play = Play(tmp_path, "a", "b")
@@ -262,7 +307,9 @@ def test_who_was_not_reached_is_not_counted_twice(tmp_path: Path, shown: list[st
     assert play.note(0, batch=play.hosts[:1], error="it broke")["summary"] == {"failed": 1, "not_reached": 1}
     late: Object = {"begun": False, "run": "", "held_by": "", "batch": play.hosts[1:]}
     arguments = {"hosts": play.hosts, "store": {"path": str(play.store)}, "state": "absent"}
-    assert "result" not in run_action("run", False, cluster=play.hosts[1], started=late, **arguments)
+    assert not {"result", "ansible_stats"} & set(
+        run_action("run", False, cluster=play.hosts[1], started=late, **arguments)
+    )
     assert len(shown) == 1
 
 

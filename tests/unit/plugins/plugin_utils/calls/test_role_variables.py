@@ -35,7 +35,11 @@ OF_PLAYBOOKS = {
     "control_plane_watch_timeout",
 }
 # Named in Python alone.
-OF_STATISTICS = {f"control_plane_plan_{each}" for each in ("blocked", "clusters", "risks", "steps")}
+OF_RESULTS = ("changed", "failed", "held", "not_reached", "nothing", "waits", "would_change")
+OF_STATISTICS = {
+    *(f"control_plane_plan_{each}" for each in ("blocked", "clusters", "risks", "steps")),
+    *(f"control_plane_run_{each}" for each in ("clusters", "steps", *OF_RESULTS)),
+}
 OF_THE_PLUGINS = {"control_plane_inventory_errors", "control_plane_inventory_host", REFUSED, *OF_STATISTICS}
 
 
