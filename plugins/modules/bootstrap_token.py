@@ -14,8 +14,8 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Runs on a control plane node. With O(state=present), makes a bootstrap token in the cluster, as C(kubeadm token
-    create) does, but never shows it on a command line, and
-    waits until the cluster's public information is signed with it, so that C(kubeadm join) finds it at once.
+    create) does, but never shows it on a command line, and signs the cluster's public information with it, so that
+    C(kubeadm join) finds it at once and doesn't wait for the controller manager to do so.
   - With O(state=absent), deletes a token. Its ID, the part before the point, is enough, and is not secret.
 options:
   state:
@@ -36,10 +36,6 @@ options:
     description: Seconds that a new token is good for.
     type: int
     default: 900
-  wait:
-    description: Seconds to wait, at most, until the cluster's public information is signed with the token.
-    type: int
-    default: 5
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
@@ -87,7 +83,9 @@ expires:
   returned: O(state=present), when a token was made
   type: str
 signed:
-  description: Whether the cluster's public information was signed with the token within O(wait) seconds.
+  description:
+    - Whether the cluster's public information, C(cluster-info) in C(kube-public), is signed with the token. False where the
+      cluster has none, so that no machine can find it by a token.
   returned: O(state=present), not in check mode
   type: bool
 """
@@ -109,7 +107,6 @@ def main() -> None:
             "token": {"type": "str", "no_log": True},
             "token_id": {"type": "str", "no_log": False},
             "ttl": {"type": "int", "default": settings.BOOTSTRAP_TOKEN_SECONDS},
-            "wait": {"type": "int", "default": 5},
         },
         mutually_exclusive=[("token", "token_id")],
         required_if=[("state", "absent", ["token_id"])],
@@ -141,19 +138,19 @@ def present(module: MachineModule, client: ApiClient) -> dict[str, object]:
     token_id = document["stringData"]["token-id"]
     if module.check_mode:
         known = module.params["token"]
-        there = bool(known) and bootstrap_token.exists(client, token_id)
+        there = bool(known) and bootstrap_token.exists(client, token_id) and not bootstrap_token.unsigned(client, token)
         return {"changed": not there, **({"token_id": token_id} if known else {})}
     if module.params["fencing"] is not None:
         fencing_lease.let_joining_machines_read(client)
-    changed = bootstrap_token.create(client, document)
-    if not changed and not module.params["token"]:
+    created = bootstrap_token.create(client, document)
+    if not created and not module.params["token"]:
         raise NodeError("The token that was made up exists already.", "Run it again.")
-    result = {"changed": changed, "token_id": token_id}
-    if changed:
+    signed = bootstrap_token.sign(client, token)
+    result = {"changed": created or bool(signed), "token_id": token_id, "signed": signed is not None}
+    if created:
         result["expires"] = document["stringData"]["expiration"]
     if not module.params["token"]:
         result["token"] = token
-    result["signed"] = bootstrap_token.wait_until_signed(client, token_id, module.params["wait"])
     return result
 
 

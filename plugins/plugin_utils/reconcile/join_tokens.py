@@ -17,10 +17,6 @@ from ..decision.terms import SUCCEEDED
 from ..observe.observation import Caller
 from ..records.cluster_objects import BOOTSTRAP_TOKEN_ANNOTATION, KUBEADM_CONFIG, ClusterObjects, Object
 
-# Before cluster-info is signed with the token, kubeadm join would only ask for that every five seconds. Whoever is to sign it may first
-# have to be elected: that takes up to 17 s where the controller manager that led is gone.
-SIGNED_SECONDS = 20
-
 
 def mint(objects: ClusterObjects, caller: Caller, name: str) -> str:
     """Create and return the bootstrap token for a machine's join. Secret.
@@ -39,7 +35,7 @@ def mint(objects: ClusterObjects, caller: Caller, name: str) -> str:
         annotations[BOOTSTRAP_TOKEN_ANNOTATION] = token.split(".", maxsplit=1)[0]
 
     objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, remember)
-    call = {"state": "present", "token": token, "wait": SIGNED_SECONDS}
+    call = {"state": "present", "token": token}
     failures = _call_one(objects, caller, call)
     if failures is None:
         return token

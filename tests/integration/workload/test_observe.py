@@ -18,7 +18,6 @@ from filled_api import PODS, SECRET, places
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.collect import Looks, Places, collect
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import bootstrap_token
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import ApiError, read_access
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.parse import parse
 
@@ -131,39 +130,6 @@ def test_a_kubeconfig_that_can_not_be_used_is_explained(server: ApiServer, tmp_p
         read_access(str(path), server.kubectl)
     with pytest.raises(NodeError, match="kubectl is not on this machine"):
         read_access(server.kubeconfig, str(tmp_path / "kubectl"))
-
-
-def test_a_token_is_created_once_and_deleted_by_its_id(server: ApiServer) -> None:
-    token = bootstrap_token.new_token()
-    token_id = token.split(".", maxsplit=1)[0]
-    with server.client() as client:
-        now = bootstrap_token.server_time(client)
-        document = bootstrap_token.secret_document(token, 900, "for a test", now)
-        assert bootstrap_token.create(client, document)
-        assert not bootstrap_token.create(client, document)
-        assert bootstrap_token.exists(client, token_id)
-        stored = client.get(f"{PODS[:-5]}/secrets/bootstrap-token-{token_id}")
-        assert stored is not None and stored["type"] == "bootstrap.kubernetes.io/token"
-        assert not bootstrap_token.wait_until_signed(client, token_id, 0)
-        assert bootstrap_token.wait_until_signed(client, "abcdef", 0)
-        assert bootstrap_token.delete(client, token_id)
-        assert not bootstrap_token.delete(client, token_id)
-
-
-def test_a_real_token_authenticates_against_the_api(server: ApiServer) -> None:
-    token = bootstrap_token.new_token()
-    with server.client() as client:
-        bootstrap_token.create(
-            client, bootstrap_token.secret_document(token, 900, "for a test", bootstrap_token.server_time(client))
-        )
-        review = "/apis/authentication.k8s.io/v1/tokenreviews"
-
-        def known() -> t.Any:
-            answer = client.checked(client.send("POST", review, {"spec": {"token": token}}), review)
-            return answer["status"] if answer["status"].get("authenticated") else None
-
-        # The server learns of new Secrets from a watch.
-        assert bootstrap_token.GROUP in until("the token is known", known)["user"]["groups"]
 
 
 def test_the_api_refusing_is_an_error_with_its_words(server: ApiServer) -> None:

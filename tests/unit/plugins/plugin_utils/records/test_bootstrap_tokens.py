@@ -79,7 +79,7 @@ def test_a_token_is_noted_and_written_through_the_first_that_answers(kept: Kept)
     kept.machines.silent = {"m1"}
     token = join_tokens.mint(kept.objects(), kept.machines, "m3")
     assert [name for name, _call in kept.machines.calls] == ["m1", "m2"]
-    assert kept.machines.calls[-1][1] == {"state": "present", "token": token, "wait": join_tokens.SIGNED_SECONDS}
+    assert kept.machines.calls[-1][1] == {"state": "present", "token": token}
     assert kept.noted("m3") == token[:6]
 
 
