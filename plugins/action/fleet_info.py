@@ -46,7 +46,7 @@ class ActionModule(ActionBase):
     _requires_connection = False
 
     def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[dict[str, t.Any]] = None) -> dict[str, t.Any]:
-        """Fail without a cluster; look at several at a glance."""
+        """Fail without a cluster; look at the selected ones."""
         result = dict(super().run(tmp, task_vars))
         _checked, arguments = self.validate_argument_spec(
             argument_spec={"playbook": {"type": "str", "default": "", "choices": ["", *ENTRY_POINTS]}}
@@ -65,7 +65,8 @@ class ActionModule(ActionBase):
         if wrong:
             return readable({**result, "failed": True, "msg": "\n".join(wrong)})
         settled: dict[str, str] = {}
-        if arguments["playbook"] and (len(hosts) > 1 or self._is_left_out(arguments["playbook"], hosts[0], variables)):
+        # One cluster by itself, too, has mostly nothing to do for reconcile; of the other playbooks its own page is wanted.
+        if arguments["playbook"] == "reconcile" or (arguments["playbook"] and len(hosts) > 1):
             settled = self._glance(arguments["playbook"], hosts, variables["hostvars"])
             shown = _shown(arguments["playbook"], hosts, settled)
             if shown:
@@ -84,14 +85,6 @@ class ActionModule(ActionBase):
             nothing = {"result": run_outcomes.NOTHING, "message": "", "steps": 0}
             found["ansible_stats"] = run_outcomes.statistics(dict.fromkeys(settled, nothing))
         return readable({**result, "changed": False, **found})
-
-    def _is_left_out(self, playbook: str, host: str, variables: dict[str, t.Any]) -> bool:
-        """Return whether a run is given plans, and none of this cluster.
-
-        The full way refuses the cluster before it is known whether there is anything to do.
-        """
-        approved = self._value(variables, "control_plane_plan")
-        return playbook == "reconcile" and isinstance(approved, dict) and host not in approved
 
     def _value(self, variables: dict[str, t.Any], name: str) -> t.Any:
         """Return a variable's value, or None.
@@ -162,7 +155,7 @@ def _shown(playbook: str, hosts: t.Sequence[str], settled: t.Mapping[str, str]) 
     unchecked = [each for each in hosts if settled.get(each) == UNCHECKED]
     lines = [f"{len(settled)} of {len(hosts)} clusters have nothing to do"]
     if len(hosts) == 1:
-        return block(["", f"{hosts[0]} has nothing to do"]) if settled else ""
+        return block(["", f"{hosts[0]}: nothing to do: {settled[hosts[0]]}"]) if settled else ""
     if not left and playbook in SUMMED_UP:
         lines = [run_outcomes.summary_text(playbook, {}, len(settled))]
     if unchecked:

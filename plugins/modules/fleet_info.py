@@ -16,9 +16,9 @@ author:
 description:
   - Fails where the play has no cluster, no host of the group C(control_planes).
   - Fails where the run has the limit that a rulebook gives it for one cluster, and that selects another one.
-  - Of several clusters it returns those in which a playbook would find nothing to do, in as many processes as Ansible has C(forks). No lock is
+  - It returns the clusters in which a playbook would find nothing to do, in as many processes as Ansible has C(forks). No lock is
     taken, each cluster is asked at one machine, and nothing is written but when its API answered last, and its metrics where they are wanted.
-  - A cluster that is selected alone is observed so only where O(playbook=reconcile) and C(control_plane_plan) has plans and none of it.
+  - A cluster that is selected alone is observed so only where O(playbook=reconcile).
   - Whatever can't be decided so is not among them. A cluster that another run works on, that a killed run left, that has a mark, whose store keeps a copy of
     its objects (its option C(export)), or for which a file is to be written or followed, is observed by the playbook itself.
   - The playbooks of this collection begin with it; a role needs none of it.

@@ -72,7 +72,9 @@ class Run:
         return re.sub(r"\s+", " ", self.output.replace("\\n", " ").replace('\\"', '"'))
 
     def recap(self, host: str) -> dict[str, int]:
-        """The play recap's counters of a host."""
+        """The play recap's counters of a host; of a cluster that had nothing to do at a glance there is no line."""
+        if f"\n{host}: nothing to do: " in self.output:
+            return dict.fromkeys(("ok", "changed", "unreachable", "failed", "skipped", "rescued", "ignored"), 0)
         found = re.findall(rf"^{re.escape(host)}\s+:\s+(.*)$", self.output, re.MULTILINE)
         assert found, self.output
         return {key: int(value) for key, value in (pair.split("=") for pair in found[-1].split())}

@@ -110,9 +110,9 @@ def delete(client: ApiClient, token_id: str) -> bool:
 
 
 def signature(token: str, content: str) -> str:
-    """Return a token's signature of cluster-info's kubeconfig, as the controller manager makes it.
+    """Return a token's signature of cluster-info's kubeconfig.
 
-    A JSON web signature (RFC 7515) of HS256 without the signed text: kubeadm compares it letter by letter.
+    It is the controller manager's: a JSON web signature (RFC 7515) of HS256 without the signed text, which kubeadm compares letter by letter.
     Source: docs/reference/kubeadm.md, "Discovery".
     """
     token_id, secret = token.split(".")

@@ -96,24 +96,32 @@ def test_a_broken_cluster_stops_no_other(fleet: FleetWorkspace, server: ApiServe
     assert "is locked by another run" in run.text and run.output.index("SUMMARY") < run.output.index("PLAY RECAP")
 
 
+def test_one_cluster_with_nothing_to_do_is_one_task(recording: Recording, tmp_path: Path) -> None:
+    """Its machine is asked once; where something else is wished, none is asked for the glance."""
+    fleet = FileFleet(tmp_path / "fleet", recording, 2)
+    run = fleet.playbook("reconcile", "--limit", name_of(1)).succeeded()
+    assert f"\n{name_of(1)}: nothing to do: v1.20.2, 1 machine, ready and up to date\n" in run.output
+    assert run.output.count("TASK [") == 1 and fleet.observed() == names(1)
+    fleet.write(name_of(1), recording.manifest_of(1).replace("replicas: 1", "replicas: 2"))
+    assert "spec.replicas" in fleet.playbook("reconcile", "--limit", name_of(1)).failed().text
+    assert fleet.observed() == []
+
+
 @pytest.mark.full
-def test_a_cluster_that_was_not_planned_is_not_acted_on(fleet: FleetWorkspace, server: ApiServer) -> None:
+def test_a_cluster_that_was_not_planned_is_not_acted_on(recording: Recording, tmp_path: Path) -> None:
     """Those with nothing to do are in no plan of a fleet; one that needs something by the time of reconcile is refused, and the others are well."""
-    fleet.inventory(machines=False)
+    fleet = FileFleet(tmp_path / "fleet", recording, COUNT)
     fleet.environment["ANSIBLE_SHOW_CUSTOM_STATS"] = "true"
-    fleet.playbook("reconcile").succeeded()
     planned = fleet.playbook("plan").succeeded()
     approved = json.loads(re.findall(r"RUN: (\{.*\})", planned.output)[-1])["control_plane_plan"]
     assert approved == {}
-    plane = (CONTROL_PLANE, "default", f"{name_of(1)}-control-plane")
-    store = KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig}))
-    store.modify(*plane, lambda found: found["spec"].update(replicas=3))
-    run = fleet.playbook("reconcile", "-e", json.dumps({"control_plane_plan": approved})).failed()
+    fleet.write(name_of(1), recording.manifest_of(1).replace("replicas: 1", "replicas: 3"))
+    given = ("-e", json.dumps({"control_plane_plan": approved}))
+    run = fleet.playbook("reconcile", *given).failed()
     assert f"no plan of {name_of(1)} was approved" in run.text
     assert "SUMMARY of reconcile: 4 clusters: 1 failed, 3 with nothing to do" in run.text
-    given = ("-e", json.dumps({"control_plane_plan": approved}))
     alone = fleet.playbook("reconcile", *given, "--limit", name_of(2)).succeeded()
-    assert f"{name_of(2)} has nothing to do" in alone.text
+    assert f"{name_of(2)}: nothing to do" in alone.text
     assert "was approved" in fleet.playbook("reconcile", *given, "--limit", name_of(1)).failed().text
 
 

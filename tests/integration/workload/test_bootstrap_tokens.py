@@ -16,6 +16,7 @@ from filled_api import PODS
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import bootstrap_token
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import ApiClient, ApiError
+
 from .conftest import Workload
 
 PUBLIC, INFO = bootstrap_token.CLUSTER_INFO.rsplit("/", maxsplit=1)[0], bootstrap_token.CLUSTER_INFO
@@ -64,7 +65,6 @@ def test_a_real_token_authenticates_against_the_api(server: ApiServer) -> None:
 
         # The server learns of new Secrets from a watch.
         assert bootstrap_token.GROUP in until("the token is known", known)["user"]["groups"]
-
 
 
 @pytest.fixture

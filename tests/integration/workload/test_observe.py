@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import datetime
 import json
-import typing as t
 from pathlib import Path
 
 import pytest
 from api_server import ApiServer
 from cryptography.x509.oid import ExtendedKeyUsageOID
-from etcd_cluster import Authority, free_port, until
+from etcd_cluster import Authority, free_port
 from filled_api import PODS, SECRET, places
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
