@@ -4,12 +4,13 @@
 """Call a machine twice, as one action does, in a process of its own, and print what came of it.
 
 Usage: one_call.py FOLDER CONNECTION MODULE ARGUMENTS [SECONDS [STORE]]; the folder has the client's key, connection and arguments are JSON.
-SECONDS is what a call may take where the module has no longer bound of its own. STORE is a file store whose lock is held meanwhile.
+SECONDS is the most that a call may take. STORE is a file store whose lock is held meanwhile.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 import typing as t
 from pathlib import Path
@@ -24,7 +25,6 @@ def main() -> None:
     # Not before: Ansible's loader of collections makes packages of them.
     from actions import make_action
 
-    from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.fence import Fence
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import (
         Machine,
@@ -36,13 +36,12 @@ def main() -> None:
     action = make_action("decide")
     task_vars: dict[str, t.Any] = {"hostvars": {}}
     key = KeyFile((Path(folder) / "client").read_bytes(), folder)
-    if sys.argv[5:]:
-        settings.CALL_SECONDS = int(sys.argv[5])
     fence = None
     if sys.argv[6:]:
         locks, at = FileLocks(sys.argv[6]), ("default", "prod")
         fence = Fence(locks, *at, locks.take(*at).fencing)
-    caller = MachineCaller(action, task_vars, folder, key, fence)
+    most_seconds = float(sys.argv[5]) if sys.argv[5:] else math.inf
+    caller = MachineCaller(action, task_vars, folder, key, fence, most_seconds=most_seconds)
     machine = Machine("m1", None, json.loads(connection))
     for answer in [caller.call(machine, module, json.loads(arguments)) for _turn in range(2)]:
         said = {"reached": answer.reached, "message": answer.message, "failed": answer.failed}

@@ -22,6 +22,8 @@ ETCD_PORTS = (2379, 2380)
 # A module's own time beside what it is asked to wait for; a role of the user's, in an Action; opening a connection.
 CALL_SECONDS = 120
 FOREIGN_ROLE_SECONDS = 3600
+# A glance waits no longer for a machine: the run itself asks others, and waits for this one as long as it takes.
+GLANCE_CALL_SECONDS = 20
 CONNECT_SECONDS = 3
 # How long one call waits on a machine for what takes minutes, before it is asked again.
 WAITING_CALL_SECONDS = 12

@@ -9,6 +9,7 @@ Why: docs/architecture.md, "How a machine is reached".
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 import typing as t
@@ -69,6 +70,8 @@ class ControlPlaneAction(ActionBase):
     ENDS: t.ClassVar[bool] = False
     # Whether its connections to machines are kept for further calls, of this task and of those that follow.
     SHARED_CONNECTIONS: t.ClassVar[bool] = True
+    # How long one call of a machine may take at most, whatever the module.
+    CALL_SECONDS: float = math.inf
     # For how long it asks a store's API that doesn't answer.
     PATIENCE_SECONDS: float = settings.STORE_PATIENCE_SECONDS
     TRANSFERS_FILES = False
@@ -259,7 +262,13 @@ class ControlPlaneAction(ActionBase):
         key = objects.ssh_private_key()
         key_file = KeyFile(key, folder) if key is not None else None
         return MachineCaller(
-            self, self._task_vars, folder, key_file, self.fence(arguments), shared=self.SHARED_CONNECTIONS
+            self,
+            self._task_vars,
+            folder,
+            key_file,
+            self.fence(arguments),
+            shared=self.SHARED_CONNECTIONS,
+            most_seconds=self.CALL_SECONDS,
         )
 
     def note(self, change: str) -> None:

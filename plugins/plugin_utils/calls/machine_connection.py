@@ -12,6 +12,7 @@ reached by that host's own variables, so that its bastion and become settings ho
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import typing as t
 from dataclasses import dataclass
@@ -168,6 +169,7 @@ class MachineCaller:
         key: t.Optional[KeyFile] = None,
         fence: t.Optional[Fence] = None,
         shared: bool = True,
+        most_seconds: float = math.inf,
     ) -> None:
         self._action = action
         self._task_vars = task_vars
@@ -175,6 +177,7 @@ class MachineCaller:
         self._key = key
         self._fence = fence
         self._shared = shared
+        self._most_seconds = most_seconds
         # Machines on which a call has not ended in its time, with what was said of that: none of them is waited for twice.
         self._hung: dict[str, str] = {}
 
@@ -222,7 +225,7 @@ class MachineCaller:
         action = self._action
         previous = action._connection
         action._connection = connection
-        seconds = deadline.seconds_of(name, arguments)
+        seconds = min(self._most_seconds, deadline.seconds_of(name, arguments))
         try:
             # Taking something away is another point than making it, and what a member becomes too: a killed run is to be seen after each.
             state = arguments.get("state")

@@ -17,6 +17,7 @@ import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ...module_utils.common import settings
 from ...module_utils.common.values import now_rfc3339
 from ..base_classes.control_plane_action import CLUSTER_SPEC
 from ..calls import role_variables
@@ -85,6 +86,7 @@ class Glance(ForeseeingAction):
     """
 
     PATIENCE_SECONDS = 0.0
+    CALL_SECONDS: float = settings.GLANCE_CALL_SECONDS
     SHARED_CONNECTIONS = False
 
     def begin(self, hostvars: t.Any) -> None:

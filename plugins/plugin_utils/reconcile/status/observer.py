@@ -9,6 +9,7 @@ Nothing is written but a kubeconfig that is asked for, and no lock is taken.
 from __future__ import annotations
 
 import json
+import math
 import os
 import typing as t
 
@@ -79,6 +80,7 @@ class Observer(Glance):
     """Observer of clusters, with the variables of their hosts."""
 
     PATIENCE_SECONDS = settings.STORE_PATIENCE_SECONDS
+    CALL_SECONDS = math.inf
 
     def refuse_beforehand(self, arguments: t.Mapping[str, t.Any]) -> None:
         """Refuse a store's options alone: who may only read is shown everything."""
