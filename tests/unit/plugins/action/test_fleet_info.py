@@ -15,9 +15,21 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.events impor
 Object = dict[str, t.Any]
 
 
+class HostVars(dict[str, Object]):
+    """Variables of hosts, as Ansible has them."""
+
+    def raw_get(self, host: str) -> Object:
+        """A host's, as they were written."""
+        return self[host]
+
+
 def begun(playbook: str, **given: t.Any) -> Object:
     """What a playbook's beginning returns for one selected cluster and these variables."""
-    play: Object = {"groups": {"control_planes": ["prod"]}, "ansible_play_hosts_all": ["prod"], "hostvars": {}}
+    play: Object = {
+        "groups": {"control_planes": ["prod"]},
+        "ansible_play_hosts_all": ["prod"],
+        "hostvars": HostVars(prod={}),
+    }
     return dict(make_action("fleet_info", playbook=playbook).run(task_vars={**play, **given}))
 
 
@@ -32,14 +44,6 @@ def test_a_plan_that_got_lost_is_no_run_without_one(playbook: str) -> None:
 def test_without_the_variable_a_run_needs_no_plan() -> None:
     assert not begun("reconcile").get("failed")
     assert not begun("reconcile", control_plane_plan_file="prod.plan.json").get("failed")
-
-
-class HostVars(dict[str, Object]):
-    """Variables of hosts, as Ansible has them."""
-
-    def raw_get(self, host: str) -> Object:
-        """A host's, as they were written."""
-        return self[host]
 
 
 EVENT_LIMIT = "eu,team-a.eu,&control_planes"
