@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[3]
 NAME, GROUP = "prod", "eu"
 LIMIT = f"{NAME},default.{NAME},&control_planes"
 alertmanager = alertmanager_of_rulebook
+PAUSED = "paused: the ConfigMap kubeadm-control-plane-pause of the namespace default is there"
 HEALING = [Started("health_check", LIMIT), Started("remediate", LIMIT)]
 
 
@@ -62,8 +63,17 @@ def names(workspace: ManagementWorkspace) -> set[str]:
 def test_a_storm_of_alerts_makes_one_run_and_a_marked_machine_is_replaced(
     workspace: ManagementWorkspace, rulebook: Rulebook, alertmanager: Alertmanager
 ) -> None:
-    """The rules are throttled by cluster; what an alert is called otherwise leads to nothing."""
+    """The rules are throttled by cluster; what an alert is called otherwise leads to nothing. A pause of all clusters holds what a rulebook starts, too."""
     before = names(workspace)
+    pause = ("", "ConfigMap"), "default", "kubeadm-control-plane-pause"
+    workspace.objects_store.create(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": pause[2], "namespace": pause[1]}}
+    )
+    alertmanager.fire(alert(0, name="ControlPlaneReplicasMissing"))
+    until("a run says why it does nothing", lambda: PAUSED in rulebook.log.read_text(), RUN_SECONDS)
+    assert rulebook.started() == [Started("reconcile", LIMIT)] and names(workspace) == before
+    workspace.objects_store.delete(*pause)
+
     victim = sorted(before)[0]
     annotation = {"cluster.x-k8s.io/remediate-machine": ""}
     workspace.objects_store.modify(

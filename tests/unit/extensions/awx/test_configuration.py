@@ -122,6 +122,22 @@ def test_what_awx_is_to_fill_in_reaches_it(calls: Calls) -> None:
     assert found["injectors"]["env"] == {"K8S_AUTH_KUBECONFIG": "{{ tower.filename.kubeconfig }}"}
 
 
+def test_a_second_run_gives_awx_nothing_that_it_would_take_for_a_change(calls: Calls) -> None:
+    """awx.awx reports a change for settings and for secrets that it can't compare whatever was there; that of workflows docs/awx.md tells."""
+    assert "settings" not in dict(calls)
+    (credential,) = (given for module, given in calls if module == "credential")
+    assert credential["update_secrets"] is False
+
+
+def test_hosts_are_clusters_and_are_read_again_before_each_job(calls: Calls) -> None:
+    """A slice is a share of the hosts, and a host's variables name files of the job's own copy of the project."""
+    sources = [given for module, given in calls if module == "inventory_source"]
+    assert sources and all(each["update_on_launch"] and each["overwrite"] for each in sources)
+    assert {each["source_path"] for each in sources} == {"inventory.clusters.yml"}
+    assert yaml.safe_load((AWX / "inventory.clusters.yml").read_text())["machines"] is False
+    assert dict(calls)["project"]["scm_update_on_launch"] is True
+
+
 def test_each_playbook_has_a_template_or_a_reason(templates: Templates) -> None:
     page = (ROOT / "docs" / "awx.md").read_text()
     table = page[page.index("| no template |") :].partition("\n\n")[0]
