@@ -5,19 +5,44 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import json
+import socket
 import typing as t
+from pathlib import Path
 
 import pytest
 import yaml
 from bare_hosts import CRI, BareHosts, address_of_controller, repository_of
-from host_pool import GROUP, pool_documents
+from host_pool import GROUP, NETWORK, pool_documents
+from lab_kubernetes import CACHE, image_named, record
+from mirror_behind_proxy import PASSWORD, USER, MirrorBehindProxy
 from package_repository import PackageRepository
 from workspace import Run, Workspace, cluster_documents
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import debian
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Cache
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.programs import Progress
 
 pytestmark = pytest.mark.full
 
 NAME = "lab-prepare"
 STATE = "dpkg-query --show | sha256sum; find /etc /usr/bin -newer /root/.ssh/authorized_keys -type f -exec sha256sum {} + | sort | sha256sum; cat /proc/swaps"
+HELD = ["cri-tools", "kubeadm", "kubectl", "kubelet"]
+# As a careful person has it: nothing but ssh.
+NFTABLES = """\
+flush ruleset
+table inet filter {
+  chain input {
+    type filter hook input priority 0; policy drop;
+    ct state established,related accept
+    iif lo accept
+    tcp dport 22 accept
+  }
+}
+"""
+WANTED, KEPT_OUT = (6443, 2380, 10250), (10257, 8080)
 
 
 class Lab:
@@ -31,7 +56,7 @@ class Lab:
     def make(self) -> None:
         """Make hosts and repository, and write what a user writes."""
         [self.first, self.second] = self.hosts.make(2)
-        self.repository = repository_of(self.hosts)
+        self.repository = repository_of(self.hosts, "nftables")
         variables = {
             "host_kubernetes_repository": self.repository.serve(address_of_controller()),
             "host_kubernetes_repository_key": str(self.repository.key),
@@ -45,7 +70,33 @@ class Lab:
 
     def play(self, playbook: str, *more: str) -> Run:
         """Run a playbook with both inventories."""
-        return self.workspace.playbook(playbook, "-i", str(self.inventory), *more)
+        return self.workspace.playbook(playbook, "-i", str(self.inventory), *more, timeout=1800)
+
+    def prepare(self, **variables: t.Any) -> Run:
+        """Prepare the hosts with these variables."""
+        return self.play("prepare", "--diff", "-e", json.dumps(variables))
+
+    @contextlib.contextmanager
+    def mirror(self) -> t.Iterator[MirrorBehindProxy]:
+        """Run a registry and a proxy on this machine."""
+        apt = debian.Apt(Cache(CACHE), debian.find_mirror(), Progress(str(self.hosts.folder / "apt.log")))
+        apt.update()
+        (self.hosts.folder / "mirror").mkdir()
+        program = Path(apt.unpack("docker-registry", str(self.hosts.folder / "mirror"))) / "usr/bin/docker-registry"
+        made = MirrorBehindProxy(program, self.hosts.folder / "mirror/registry", address_of_controller())
+        try:
+            yield made
+        finally:
+            made.stop()
+
+    def answered(self, name: str) -> list[int]:
+        """The ports of a host that a connection is accepted at, of those that the tests listen at."""
+        found = []
+        for port in (*WANTED, *KEPT_OUT):
+            # What is dropped has no answer; a port where nothing listened would refuse.
+            with contextlib.suppress(TimeoutError), socket.create_connection((self.hosts.addresses[name], port), 10):
+                found.append(port)
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +134,90 @@ def test_what_is_wrong_on_one_host_leaves_all_as_they_are(lab: Lab) -> None:
 
 
 def test_bare_hosts_lack_nothing_afterwards(lab: Lab) -> None:
-    """The packages at exactly that version, held; what comes back at boot does not; a second run changes nothing."""
+    """The packages at exactly that version, held; what comes back at boot does not; a copied host has a machine-id of its own. A second run changes nothing."""
     lab.hosts.ssh(lab.first, "echo '/dev/sdz9 none swap sw 0 0' > /etc/fstab")
+    identity = lab.hosts.ssh(lab.first, "cat /etc/machine-id")
+    lab.hosts.ssh(lab.second, f"echo {identity.strip()} > /etc/machine-id")
     done = lab.play("prepare").succeeded()
     assert done.text.count("is free and lacks nothing") == 2
+    assert lab.hosts.ssh(lab.first, "cat /etc/machine-id") == identity
+    renewed = lab.hosts.ssh(lab.second, "cat /etc/machine-id")
+    assert len(bytes.fromhex(renewed)) == 16 and renewed != identity
     assert lab.hosts.ssh(lab.first, "cat /etc/fstab") == "# /dev/sdz9 none swap sw 0 0\n"
-    assert lab.hosts.ssh(lab.first, "apt-mark showhold").split() == ["cri-tools", "kubeadm", "kubectl", "kubelet"]
+    assert lab.hosts.ssh(lab.first, "apt-mark showhold").split() == HELD
     again = lab.play("prepare").succeeded()
     assert [again.recap(name)["changed"] for name in (lab.first, lab.second)] == [0, 0]
+
+
+def test_images_are_pulled_through_a_proxy_and_a_mirror(lab: Lab) -> None:
+    """As the kubelet pulls, from a registry that isn't there; the mirror's password is in no output, and in a file that root alone reads."""
+    (lab.hosts.folder / "mirror.credentials").write_text(f"{USER}:{PASSWORD}\n")
+    with lab.mirror() as mirror:
+        pause = image_named("pause")
+        push = f"ctr --namespace k8s.io images push --plain-http --user {USER}:{PASSWORD} {mirror.registry}/pause:lab {pause}"
+        lab.hosts.ssh(lab.first, push)
+        entry = {"url": mirror.url, "credentials_file": "mirror.credentials"}
+        done = lab.prepare(
+            host_http_proxy=mirror.proxy,
+            host_no_proxy="10.222.0.0/24",
+            host_registries=[{"name": "registry.lab.example", "mirrors": [entry]}],
+        ).succeeded()
+        secrets = (PASSWORD, base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode())
+        assert not any(each in done.output for each in secrets)
+        for name in (lab.first, lab.second):
+            containerd = lab.hosts.ssh(name, "cat /proc/$(systemctl show -P MainPID containerd)/environ").split("\0")
+            kubelet = lab.hosts.ssh(name, "systemctl show -P Environment kubelet").split()
+            for each in (f"HTTP_PROXY={mirror.proxy}", "NO_PROXY=10.222.0.0/24"):
+                assert each in containerd and each in kubelet
+            file = "/etc/containerd/certs.d/registry.lab.example/hosts.toml"
+            assert lab.hosts.ssh(name, f"stat --format '%a %U' {file}") == "600 root\n"
+        said = lab.hosts.pull(lab.second, "registry.lab.example/pause:lab")
+        assert "registry.lab.example/pause:lab" in lab.hosts.ssh(lab.second, "ctr --namespace k8s.io images ls -q"), (
+            said
+        )
+        manifest = f"{mirror.url}/v2/pause/manifests/lab?ns=registry.lab.example"
+        assert (manifest, 200) in mirror.asked
+
+
+def test_nftables_is_opened_for_what_a_control_plane_needs(lab: Lab) -> None:
+    """Without being asked to it is only named. What else listens stays out of reach; nftables' own restart keeps both so."""
+    lab.hosts.ssh(
+        lab.second,
+        "apt-get install --yes nftables && "
+        f"echo '{NFTABLES}' > /etc/nftables.conf && systemctl enable nftables && systemctl restart nftables",
+        timeout=300,
+    )
+    ports = " ".join(f"--socket-property=ListenStream={each}" for each in (*WANTED, *KEPT_OUT))
+    assert f"{lab.second} has a firewall (nftables). These have to be open: tcp 6443" in lab.prepare().succeeded().text
+    lab.hosts.ssh(lab.second, f"systemd-run --unit=lab-listens {ports} sleep infinity")
+    assert lab.answered(lab.second) == []
+    lab.hosts.ssh(lab.second, "systemctl stop lab-listens.socket")
+    lab.prepare(host_firewall_open=True, host_firewall_networks=[NETWORK[1]]).succeeded()
+    lab.hosts.ssh(lab.second, f"systemd-run --unit=lab-listens {ports} sleep infinity")
+    assert lab.answered(lab.second) == list(WANTED)
+    lab.hosts.ssh(lab.second, "systemctl restart nftables")
+    assert lab.answered(lab.second) == list(WANTED)
+    lab.hosts.ssh(lab.second, "systemctl stop lab-listens.socket lab-listens.service")
+
+
+def test_archives_alone_prepare_a_host(lab: Lab) -> None:
+    """Without repository and registry: packages and images are of folders, and the table lacks nothing."""
+    # What a build of this Kubernetes has no image of is to be there, too.
+    for image in record()["missingImages"]:
+        lab.hosts.ssh(lab.first, f"ctr --namespace k8s.io images tag {image_named('pause')} {image}")
+    lab.play("bundle", "-e", "host_image_directory=images").succeeded()
+    lab.hosts.strip(lab.second)
+    assert lab.repository is not None
+    lab.prepare(
+        host_kubernetes_repository="",
+        host_package_directory=str(lab.repository.folder),
+        host_image_directory="images",
+    ).succeeded()
+    assert lab.play("check_hosts").succeeded().text.count("is free and lacks nothing") == 2
+    assert lab.hosts.ssh(lab.second, "apt-mark showhold").split() == HELD
+    assert lab.hosts.ssh(lab.second, "ls /etc/apt/sources.list.d /var/tmp").count("kube") == 0
+    images = lab.hosts.ssh(lab.second, "ctr --namespace k8s.io images ls -q").split()
+    assert set(record()["images"]) <= set(images)
 
 
 def test_one_command_makes_a_control_plane_of_them(lab: Lab) -> None:

@@ -62,6 +62,28 @@ class BareHosts(HostPool):
             )
         return names
 
+    def strip(self, name: str) -> None:
+        """Make a prepared host bare again: without packages, images and repositories."""
+        self.ssh(name, "ctr --namespace k8s.io images rm --sync $(ctr --namespace k8s.io images ls -q) > /dev/null")
+        packages = ("kubeadm", "kubelet", "kubectl", "cri-tools", "kubernetes-cni", *OF_DEBIAN)
+        self.ssh(
+            name,
+            f"dpkg --purge --force-hold {' '.join(packages)} && rm -rf /etc/apt/sources.list.d/* /var/lib/apt/lists/*",
+        )
+
+    def pull(self, name: str, image: str) -> str:
+        """Pull an image on a host as the kubelet does, by containerd's CRI; return the answer's headers."""
+        size = len(image)
+        # gRPC over HTTP/2: the length of a message, then PullImageRequest with ImageSpec with the image's name.
+        message = "".join(f"\\{each:03o}" for each in (0, 0, 0, 0, size + 4, 10, size + 2, 10, size))
+        words = "curl --silent --show-error --max-time 300 --http2-prior-knowledge --unix-socket /run/containerd/containerd.sock"
+        sent = "--header 'content-type: application/grpc' --header 'te: trailers' --data-binary @- --dump-header - --output /dev/null"
+        return self.ssh(
+            name,
+            f"printf '{message}{image}' | {words} {sent} http://localhost/runtime.v1.ImageService/PullImage",
+            timeout=330,
+        )
+
 
 def repository_of(hosts: BareHosts, *names: str) -> PackageRepository:
     """A repository with Kubernetes, built here and packed here, and with Debian's own containerd, and packages of these names."""
