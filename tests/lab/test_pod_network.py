@@ -8,21 +8,17 @@ from __future__ import annotations
 import json
 import re
 import typing as t
-from pathlib import Path
 
 import pytest
 import yaml
 from lab_kubernetes import image_named
+from lab_pod_network import SELECTED, WITHOUT, write_pod_network
 from machines import Machines
 from workspace import Workspace, cluster_documents
 
 pytestmark = pytest.mark.full
 
 NAME = "lab-pod-network"
-EXAMPLE = Path(__file__).parents[2] / "examples" / "manifests" / "pod-network.yaml"
-SELECTED = {"network": "routes"}
-# Local machines come with a network.
-WITHOUT = {"preKubeadmCommands": ["rm /etc/cni/net.d/10-bridge.conflist"]}
 # Answers with its node's name; like the example's it runs a program of the node, as the machine's images have nothing else.
 ANSWER = """
 import http.server, os
@@ -114,9 +110,7 @@ def test_status_says_that_there_is_no_network_and_the_way_out(workspace: Workspa
 
 def test_the_examples_network_makes_nodes_ready(workspace: Workspace, machines: Machines) -> None:
     """It is applied to a cluster that is there, and two more machines join; the same manifest again changes nothing."""
-    image = re.search(r"image: (\S+)", EXAMPLE.read_text())
-    assert image
-    workspace.write("pod-network", EXAMPLE.read_text().replace(image[1], image_named("pause")))
+    write_pod_network(workspace)
     wants(workspace, 3, SELECTED)
     workspace.playbook("reconcile").succeeded()
     assert machines.ready_nodes() == machines.names() and len(machines.names()) == 3

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Workers on real machines with real kubeadm, a whole life: made with their control plane, scaled, healed, rolled out, and deleted before it.
 
-Pods on them answer through a Service all along.
+Their pod network is the example's ClusterResourceSet. Pods on them answer through a Service all along.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from etcd_cluster import until
 from inflicted import grow_old
 from killed_runs import KilledRuns, locks_held, orphans, under_way
 from lab_kubernetes import BUDGETS, NEXT, VERSION, image_named, upgrades
+from lab_pod_network import SELECTED, WITHOUT, write_pod_network
 from lab_workers import deployment_name, joined, worker_documents
 from machines import Machines
 from traces import left_of
@@ -33,7 +34,7 @@ PORT = 30080
 # Machines of the control plane.
 LED = 3
 # What the steps of workers leave behind them: an entry of the journal, a machine's call, a provider's task.
-OUTWARD = r"joinWorkers > .*after (journal|node|task)"
+JOIN = r"joinWorkers > .*after (journal|node|task)"
 
 
 def health_check() -> dict[str, t.Any]:
@@ -139,10 +140,10 @@ class Lab:
     def wants(self, workers: int, version: str = VERSION) -> None:
         """Write the manifest: a control plane of three, and workers."""
         grace = {"extraArgs": [{"name": "node-monitor-grace-period", "value": "20s"}]}
-        own = cluster_documents(
-            NAME, replicas=LED, version=version, kubeadm={"clusterConfiguration": {"controllerManager": grace}}
-        )
-        documents = [*own, *worker_documents(NAME, workers, version), health_check()]
+        kubeadm = {"clusterConfiguration": {"controllerManager": grace}, **WITHOUT}
+        cluster, *others = cluster_documents(NAME, replicas=LED, version=version, kubeadm=kubeadm)
+        cluster["metadata"]["labels"] = SELECTED
+        documents = [cluster, *others, *worker_documents(NAME, workers, version, WITHOUT), health_check()]
         text = yaml.safe_dump_all(documents, sort_keys=False)
         self.workspace.write(NAME, text)
 
@@ -160,6 +161,21 @@ class Lab:
         """The addresses of the machines that the store has."""
         listed = (each.get("status", {}).get("connection", {}) for each in self.workspace.objects("NspawnMachine"))
         return [each["host"] for each in listed if each.get("host")]
+
+    def answered_across_nodes(self) -> None:
+        """The Pods are on workers, and answer at each machine of the control plane, too: over the pod network."""
+        self.machines.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=50s")
+        led = [self.machines.infrastructure(each) for each in self.machines.control_plane()]
+        addresses = [each["status"]["connection"]["host"] for each in led]
+        until("the control plane has them answer", lambda: all(map(Visitor.answers, addresses)))
+        found = json.loads(self.machines.kubectl("get", "pods", "-l", "app=web", "-o", "json"))["items"]
+        assert {each["spec"]["nodeName"] for each in found} <= set(self.machines.workers())
+
+    def killed_while(self, only: str, folder: Path) -> list[str]:
+        """Reconcile until a run comes through, each one before it killed at its next point; returns the points."""
+        record = KilledRuns(self.workspace, self.workspace.command("reconcile"), folder, only=only).until_converged()
+        assert record.missed(only) == [] and record.failures == []
+        return record.points
 
     def apply(self, *documents: dict[str, t.Any]) -> None:
         """Apply objects to the cluster."""
@@ -186,6 +202,7 @@ class Lab:
 def lab(workspace: Workspace) -> Lab:
     """A control plane of three and two workers, by one manifest and one run, as planned."""
     made = Lab(workspace)
+    write_pod_network(workspace)
     made.wants(2)
     plan = workspace.playbook("plan").succeeded().text
     assert plan.index("initialize") < plan.index("2 new workers")
@@ -207,7 +224,7 @@ def visitor(lab: Lab) -> t.Iterator[Visitor]:
 
 
 def test_one_manifest_makes_control_plane_and_workers(lab: Lab) -> None:
-    """Both workers are Ready, with the template's labels and kubelet arguments, and hold no key of the cluster."""
+    """Both workers are Ready when the run ends, with the template's labels and kubelet arguments, and hold no key of the cluster."""
     for name in lab.whole(2):
         joined(lab.machines, name)
     text = lab.workspace.playbook("status").succeeded().text
@@ -215,13 +232,17 @@ def test_one_manifest_makes_control_plane_and_workers(lab: Lab) -> None:
 
 
 @pytest.mark.usefixtures("visitor")
+def test_pods_answer_over_the_network(lab: Lab) -> None:
+    """That of the ClusterResourceSet: machines come here with another one, whose pods reach no other node's."""
+    lab.answered_across_nodes()
+
+
+@pytest.mark.usefixtures("visitor")
 def test_scaled_up_with_every_run_killed(lab: Lab, tmp_path: Path) -> None:
     """Killed after each thing that a run leaves behind it while a worker joins, one comes through; the others stay."""
     before = lab.whole(2)
     lab.scale(3)
-    record = KilledRuns(lab.workspace, lab.workspace.command("reconcile"), tmp_path, only=OUTWARD).until_converged()
-    assert record.missed(OUTWARD) == [] and record.failures == []
-    assert any("node_bootstrap" in each for each in record.points)
+    assert any("node_bootstrap" in each for each in lab.killed_while(JOIN, tmp_path))
     assert set(before) < set(lab.whole(3))
 
 
@@ -260,8 +281,8 @@ def test_rolled_out_to_another_version(lab: Lab) -> None:
 
 
 def test_pods_answered_all_along(lab: Lab, visitor: Visitor) -> None:
-    """At each look the Service answered at some Node."""
-    lab.machines.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=50s")
+    """At each look the Service answered at some Node, and in the end at each of the new control plane."""
+    lab.answered_across_nodes()
     visitor.stop()
     assert visitor.answered > 100 and visitor.missed == 0
 

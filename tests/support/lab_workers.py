@@ -17,8 +17,13 @@ def deployment_name(cluster: str) -> str:
     return f"{cluster}-workers"
 
 
-def worker_documents(cluster: str, replicas: int, version: str = VERSION) -> list[dict[str, t.Any]]:
-    """A MachineDeployment on local machines with its templates; its name is :func:`deployment_name`."""
+def worker_documents(
+    cluster: str, replicas: int, version: str = VERSION, kubeadm: t.Optional[dict[str, t.Any]] = None
+) -> list[dict[str, t.Any]]:
+    """A MachineDeployment on local machines with its templates; its name is :func:`deployment_name`.
+
+    ``kubeadm`` are further fields of the workers' KubeadmConfigSpec.
+    """
     name = deployment_name(cluster)
     config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": name}
     machine = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "NspawnMachineTemplate", "name": name}
@@ -32,7 +37,7 @@ def worker_documents(cluster: str, replicas: int, version: str = VERSION) -> lis
         },
     }
     labels = {"name": "node-labels", "value": "shop=yes"}
-    join = {"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [labels]}}}
+    join = {"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [labels]}}, **(kubeadm or {})}
     return [
         {
             "apiVersion": "cluster.x-k8s.io/v1beta2",

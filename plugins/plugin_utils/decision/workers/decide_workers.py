@@ -217,8 +217,9 @@ def _unavailable(step: _Step, view: View, deployment: DeploymentView, conditions
     """
     late = [each for each in deployment.live if each.joined and not numbers.is_available(each, conditions)]
     without = [each for each in late if each.node is not None and lacks_plugin(each.node)]
-    # Where the control plane has a network, that of a new worker is on its way to it.
-    coming = any(each.node is not None and each.node.get("ready") == terms.TRUE for each in view.machines)
+    # Where other Nodes have a network, that of a new worker is on its way to it.
+    others = [*view.machines, *deployment.machines]
+    coming = any(each.node is not None and each.node.get("ready") == terms.TRUE for each in others)
     bare = [each for each in without if not (coming and _settles(view, each))]
     if bare:
         step.told.append(

@@ -273,12 +273,17 @@ def test_min_ready_seconds_are_waited_for() -> None:
     assert decided(builder)["action"] == "none"
 
 
-@pytest.mark.parametrize(("age", "network", "action"), [(60, False, "none"), (60, True, "wait"), (1000, True, "none")])
-def test_a_missing_network_plugin_is_named(age: int, network: bool, action: str) -> None:
-    """A new worker's is waited for where the control plane has one."""
-    builder = deployment(healthy(3), 1).worker("a", ready="False", age=age)
-    builder.builder.workload["workers"][0]["networkReady"] = False
-    if not network:
+@pytest.mark.parametrize(
+    ("age", "network", "action"),
+    [(60, "none", "none"), (60, "workers", "wait"), (60, "all", "wait"), (1000, "all", "none")],
+)
+def test_a_missing_network_plugin_is_named(age: int, network: str, action: str) -> None:
+    """A new worker's is waited for where other Nodes have one; those of a new control plane may get theirs with its add-ons."""
+    builder = deployment(healthy(3), 2).worker("a", ready="False", age=age)
+    builder.worker("b", ready="False" if network == "none" else "True")
+    for node in builder.builder.workload["workers"][: 2 if network == "none" else 1]:
+        node["networkReady"] = False
+    if network != "all":
         for node in builder.builder.workload["nodes"]:
             node.update(ready="False", networkReady=False)
     found = decided(builder)
