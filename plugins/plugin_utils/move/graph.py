@@ -29,7 +29,7 @@ from ..records.cluster_objects import (
 )
 from ..records.plans import kept_plans
 from ..records.resource_sets import stored_resource_sets
-from ..records.workers import stored_workers
+from ..records.workers import managed
 from ..store.base import KindRef, Store, kind_ref_of
 
 Key = tuple[KindRef, str]
@@ -136,7 +136,7 @@ class Graph:
         for control_plane in self._of(CONTROL_PLANE):
             found.append(machine_kind_of_template(_template_of(control_plane)))
         for deployment in self._store.list(MACHINE_DEPLOYMENT, self.namespace, {CLUSTER_LABEL: self.cluster}):
-            reference = stored_workers.machine_reference(deployment)
+            reference = managed.machine_reference(deployment)
             if str(reference.get("kind", "")).endswith("Template"):
                 found += [kind_of(reference), machine_kind_of_template(reference)]
         for machine in self._store.list(MACHINE, self.namespace, {CLUSTER_LABEL: self.cluster}):
@@ -212,7 +212,7 @@ def used_by_others(store: Store, namespace: str, cluster: str, key: Key) -> bool
 
 def _templates_of(owner: Object) -> list[Object]:
     """Return the references to templates of a MachineDeployment or MachineSet."""
-    found = (stored_workers.config_reference(owner), stored_workers.machine_reference(owner))
+    found = (managed.config_reference(owner), managed.machine_reference(owner))
     return [each for each in found if each.get("kind") and each.get("name")]
 
 

@@ -44,15 +44,9 @@ def described_worker(objects: ClusterObjects, name: str, providers: t.Mapping[st
     """Return a worker as the tasks of a step need it.
 
     ``name``, the provider's ``role``, whether it is ``provisioned``, and ``infrastructure_machine``; without one the role is "".
-
-    Raises:
-        ControlPlaneFailure: its infrastructure is of a kind without a provider here: it may be there, and was not read.
     """
     infrastructure = objects.infrastructure_machines.get(name)
     if infrastructure is None:
-        machine = objects.machine(name)
-        if machine is not None:
-            provider_role(f"{machine['spec']['infrastructureRef']['kind']}Template", providers)
         return {"name": name, "role": "", "provisioned": False, "infrastructure_machine": {}}
     return {
         "name": name,

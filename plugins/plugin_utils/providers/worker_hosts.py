@@ -13,7 +13,7 @@ import typing as t
 from ..decision.creation.existing_hosts import HOST_POOL_INVALID, short_of_hosts
 from ..objects import kinds
 from ..records.cluster_objects import MACHINE_DEPLOYMENT, ClusterObjects, Object, kind_of
-from ..records.workers import stored_workers
+from ..records.workers import managed
 from . import inventory_pool
 from .inventory_pool import PoolError
 from .pool_preflight import Ask, Survey, note_others
@@ -80,12 +80,12 @@ def survey_workers(
 
 
 def _template(objects: ClusterObjects, deployment: Object) -> t.Optional[Object]:
-    reference = stored_workers.machine_reference(deployment)
+    reference = managed.machine_reference(deployment)
     return objects.store.get(kind_of(reference), objects.namespace, reference["name"]) if reference else None
 
 
 def _configuration(objects: ClusterObjects, deployment: Object) -> Object:
-    reference = stored_workers.config_reference(deployment)
+    reference = managed.config_reference(deployment)
     stored = objects.store.get(kind_of(reference), objects.namespace, reference["name"]) or {}
     spec: Object = ((stored.get("spec") or {}).get("template") or {}).get("spec") or {}
     return spec

@@ -121,18 +121,15 @@ class ClusterObjects:
         objects.machines, objects.others = ownership.part(found, lambda each: each, cluster, control_plane)
         objects.kubeadm_configs = _by_name(store.list(KUBEADM_CONFIG, namespace, {CLUSTER_LABEL: name}))
         kinds_of_machines = {kind_of(machine["spec"]["infrastructureRef"]) for machine in found}
-        if control_plane is not None:
-            reference = objects.template_reference()
+        reference = objects.template_reference()
+        if reference:
             objects.machine_template = store.get(kind_of(reference), namespace, reference["name"])
             kinds_of_machines.add(machine_kind_of_template(reference))
-        workers = objects.workers
-        if kinds_of_machines:
-            workers = managed.without_others(store, namespace, name, workers, kinds_of_machines)
-        everything = [*found, *workers]
+        workers = managed.workers_of(store, namespace, name, objects.workers, reference, kinds_of_machines)
         kinds_of_machines |= {kind_of(machine["spec"]["infrastructureRef"]) for machine in workers}
         for kind in sorted(kinds_of_machines):
             objects.infrastructure_machines.update(_by_name(store.list(kind, namespace, {CLUSTER_LABEL: name})))
-        for machine in everything:
+        for machine in [*found, *workers]:
             own, spec = str(machine["metadata"]["name"]), machine["spec"]
             _call_by_machine(objects.kubeadm_configs, own, (spec.get("bootstrap") or {}).get("configRef"))
             _call_by_machine(objects.infrastructure_machines, own, spec["infrastructureRef"])

@@ -15,7 +15,11 @@ from api_server import ApiServer
 from management import Kubectl, Runs
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import MACHINE_DEPLOYMENT
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers import template_hash
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    MACHINE,
+    MACHINE_DEPLOYMENT,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 Object = dict[str, t.Any]
@@ -109,6 +113,35 @@ def test_pauses(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore)
     assert found["status"] == "True" and "MachineDeployment has the annotation" in found["message"]
     kubectl("wait", f"md/{NAME}", "--for=condition=Paused", "--timeout=10s")
     assert deployment(kubernetes_store)["spec"]["paused"] is True
+
+
+@pytest.mark.parametrize("lost_set", [False, True])
+def test_control_plane_and_workers_change_to_another_kind_of_machine_in_one_edit(
+    runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore, lost_set: bool
+) -> None:
+    """What there is of the old kind still has its provider, which takes it away, though no machine of the control plane is of that kind."""
+    template = deployment(kubernetes_store)["spec"]["template"]
+    owner = template_hash.set_name(NAME, template_hash.template_hash(NAME, template))
+    worker = {"deployment": NAME, "machineSet": owner, "machine": "", "name": "w1", "failureDomain": None}
+    provider = {f"{kind}Template": f"example.{kind}" for kind in ("NspawnMachine", "InventoryMachine")}
+    [made] = runs("worker_machines", workers=[worker], providers=provider)["machines"]
+    assert made["role"] == "example.NspawnMachine"
+    status = {"initialization": {"infrastructureProvisioned": True}}
+    kubernetes_store.modify(MACHINE, "default", "w1", lambda stored: stored.update(status=status))
+    edited = list(
+        yaml.safe_load_all(runs.manifest.read_text().replace("NspawnMachineTemplate", "InventoryMachineTemplate"))
+    )
+    [machine] = [each for each in edited if each["kind"] == "InventoryMachineTemplate"]
+    machine["spec"]["template"]["spec"]["group"] = "racks"
+    kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(edited))
+    if lost_set:
+        kubectl("patch", f"ms/{owner}", "--type=merge", "-p", '{"metadata":{"finalizers":[]}}')
+        kubectl("delete", f"ms/{owner}", "--wait=false")
+    for _time in range(2):
+        done = runs("cluster")
+        assert not done.get("failed"), done
+    done = runs("worker_removal", workers=["w1"], providers=provider)
+    assert [each["role"] for each in done["machines"]] == ["example.NspawnMachine"], done
 
 
 def test_at_a_glance(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:

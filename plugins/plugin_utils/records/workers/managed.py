@@ -1,13 +1,14 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MachineDeployments that are managed here, and workers that are not."""
+"""MachineDeployments of a cluster that are managed here, and their workers."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ....module_utils.common.values import controller_of
+from ...documents.names import label_value
 from ...objects import kinds
 from ...objects.user_annotations import FROM_MANIFEST
 from ...store.base import Store
@@ -22,29 +23,80 @@ def is_given(deployment: Object) -> bool:
     return FROM_MANIFEST in (deployment["metadata"].get("annotations") or {})
 
 
-def without_others(
-    store: Store, namespace: str, cluster: str, workers: list[Object], own: t.Container[tuple[str, str]]
-) -> list[Object]:
-    """Return the workers whose infrastructure may be a provider's here.
+def config_reference(owner: Object) -> Object:
+    """Return the reference to the KubeadmConfigTemplate of a deployment or set."""
+    spec = (owner["spec"].get("template") or {}).get("spec") or {}
+    reference: Object = (spec.get("bootstrap") or {}).get("configRef") or {}
+    return reference
 
-    Those of another kind than the control plane's machines are another software's, of which nothing is read: a run may not even be allowed to. They stay
-    where a manifest had their MachineDeployment, as when the whole cluster is on its way to machines of another kind.
+
+def machine_reference(owner: Object) -> Object:
+    """Return the reference to the machine template of a deployment or set."""
+    reference: Object = ((owner["spec"].get("template") or {}).get("spec") or {}).get("infrastructureRef") or {}
+    return reference
+
+
+def is_managed(deployment: Object, template: t.Mapping[str, t.Any]) -> bool:
+    """Return whether a MachineDeployment is managed here.
+
+    Those of another bootstrap provider than kubeadm's are left alone, and so are those that no manifest had with machines of another kind than the
+    control plane's: another software makes them. What its machines are of meanwhile says nothing: a cluster may be on its way to another kind.
 
     Args:
-        own: the (apiGroup, kind) of the control plane's infrastructure machines.
+        template: the control plane's reference to its machine template, {} where there is no control plane.
     """
-    strange = [each for each in workers if _kind(each) not in own]
-    if not strange:
+    if config_reference(deployment).get("kind") != kinds.KUBEADM_CONFIG_TEMPLATE:
+        return False
+    return is_given(deployment) or not template or machine_reference(deployment).get("kind") == template.get("kind")
+
+
+def deployments(store: Store, namespace: str, cluster: str, template: t.Mapping[str, t.Any]) -> list[Object]:
+    """Return a cluster's MachineDeployments that are managed here, by name.
+
+    `template` as in :func:`is_managed`.
+    """
+    found = store.list(_DEPLOYMENT, namespace, {kinds.LABEL_CLUSTER_NAME: cluster})
+    return sorted(
+        (each for each in found if is_managed(each, template)), key=lambda each: str(each["metadata"]["name"])
+    )
+
+
+def workers_of(
+    store: Store,
+    namespace: str,
+    cluster: str,
+    workers: list[Object],
+    template: t.Mapping[str, t.Any],
+    known: t.Container[tuple[str, str]],
+) -> list[Object]:
+    """Return the workers whose infrastructure is read: those of MachineDeployments managed here.
+
+    Of others nothing is read: a run may not even be allowed to. One whose MachineSet was deleted from the store goes by its label.
+
+    Args:
+        template: as in :func:`is_managed`.
+        known: the (apiGroup, kind) of infrastructure machines that are read in any case, for which nothing needs to be asked.
+    """
+    if all(_kind(each) in known for each in workers):
         return workers
-    labels = {kinds.LABEL_CLUSTER_NAME: cluster}
-    given = {str(each["metadata"]["name"]) for each in store.list(_DEPLOYMENT, namespace, labels) if is_given(each)}
-    sets = {str(each["metadata"]["name"]) for each in store.list(_SET, namespace, labels) if _owner(each) in given}
-    return [each for each in workers if each not in strange or _owner(each) in sets]
+    managed = {str(each["metadata"]["name"]) for each in deployments(store, namespace, cluster, template)}
+    listed = store.list(_SET, namespace, {kinds.LABEL_CLUSTER_NAME: cluster})
+    owners = {str(each["metadata"]["name"]): _owner(each) for each in listed}
+    labels = {label_value(each): each for each in managed}
+    return [
+        each
+        for each in workers
+        if _kind(each) in known or owners.get(_owner(each), labels.get(_label(each))) in managed
+    ]
 
 
 def _kind(machine: Object) -> tuple[str, str]:
     reference = machine["spec"]["infrastructureRef"]
     return str(reference["apiGroup"]), str(reference["kind"])
+
+
+def _label(machine: Object) -> str:
+    return str((machine["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME))
 
 
 def _owner(obj: Object) -> str:

@@ -32,6 +32,7 @@ from ..cluster_objects import (
 )
 from . import managed
 from .machine_sets import propagate_to_set
+from .managed import config_reference, machine_reference
 
 # What the pause of a MachineDeployment says whose workers are being adopted; nobody else writes that.
 _ADOPTION = "adoption"
@@ -41,39 +42,8 @@ Unit = t.Callable[[Object], Object]
 
 
 def deployments(objects: ClusterObjects) -> list[Object]:
-    """Return the MachineDeployments of a cluster that are managed here, by name.
-
-    Those of another bootstrap provider than kubeadm's are left alone, and so are those that no manifest had with machines of another kind than the
-    control plane's: another software makes them.
-    """
-    found = objects.store.list(MACHINE_DEPLOYMENT, objects.namespace, {CLUSTER_LABEL: objects.name})
-    return sorted(
-        (each for each in found if _is_managed(objects, each)), key=lambda each: str(each["metadata"]["name"])
-    )
-
-
-def _is_managed(objects: ClusterObjects, deployment: Object) -> bool:
-    if not _is_kubeadms(deployment):
-        return False
-    kind = objects.template_reference().get("kind")
-    return managed.is_given(deployment) or kind is None or machine_reference(deployment).get("kind") == kind
-
-
-def _is_kubeadms(deployment: Object) -> bool:
-    return bool(config_reference(deployment).get("kind") == kinds.KUBEADM_CONFIG_TEMPLATE)
-
-
-def config_reference(owner: Object) -> Object:
-    """Return the reference to the KubeadmConfigTemplate of a deployment or set."""
-    spec = (owner["spec"].get("template") or {}).get("spec") or {}
-    reference: Object = (spec.get("bootstrap") or {}).get("configRef") or {}
-    return reference
-
-
-def machine_reference(owner: Object) -> Object:
-    """Return the reference to the machine template of a deployment or set."""
-    reference: Object = ((owner["spec"].get("template") or {}).get("spec") or {}).get("infrastructureRef") or {}
-    return reference
+    """Return the MachineDeployments of a cluster that are managed here, by name."""
+    return managed.deployments(objects.store, objects.namespace, objects.name, objects.template_reference())
 
 
 def sets(objects: ClusterObjects, deployment: Object) -> list[Object]:
@@ -155,9 +125,9 @@ def applied(store: Store, namespace: str, cluster: str, providers: t.Container[s
     found: dict[tuple[tuple[str, str], str], Object] = {}
     for each in store.list(MACHINE_DEPLOYMENT, namespace):
         references = [config_reference(each), machine_reference(each)]
-        managed = references[0].get("kind") == kinds.KUBEADM_CONFIG_TEMPLATE and references[1].get("kind") in providers
+        read = references[0].get("kind") == kinds.KUBEADM_CONFIG_TEMPLATE and references[1].get("kind") in providers
         own = (each.get("spec") or {}).get("clusterName") == cluster
-        if not own or not managed or each["metadata"].get("deletionTimestamp"):
+        if not own or not read or each["metadata"].get("deletionTimestamp"):
             continue
         found[MACHINE_DEPLOYMENT, str(each["metadata"]["name"])] = each
         for reference in references:
@@ -176,7 +146,7 @@ def left_behind(store: Store, manifest: ClusterManifest) -> list[str]:
     metadata = manifest.cluster["metadata"]
     namespace, cluster = str(metadata.get("namespace", "default")), str(metadata["name"])
     named = {str(each["metadata"]["name"]) for each in manifest.machine_deployments}
-    kind = manifest.machine_template["kind"] if manifest.machine_template else None
+    template = manifest.control_plane["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
     found = []
     for each in store.list(MACHINE_DEPLOYMENT, namespace, {CLUSTER_LABEL: cluster}):
         name = str(each["metadata"]["name"])
@@ -188,7 +158,7 @@ def left_behind(store: Store, manifest: ClusterManifest) -> list[str]:
                 f"{kinds.MACHINE_DEPLOYMENT} {namespace}/{name} is no longer in the manifest: it and its workers stay as they are. "
                 f"To delete them: kubeadm.control_plane.delete {words}. To keep them, put it back."
             )
-        elif _is_kubeadms(each) and machine_reference(each).get("kind") == kind:
+        elif managed.is_managed(each, template):
             found.append(
                 f"{kinds.MACHINE_DEPLOYMENT} {namespace}/{name} is in the store and was never in the manifest: it is carried out as it is stored. To leave it "
                 f"alone, pause it (annotation {kinds.ANNOTATION_PAUSED}). To delete it: kubeadm.control_plane.delete {words}."

@@ -23,7 +23,7 @@ from ..cluster_objects import (
     Object,
     kind_of,
 )
-from . import stored_workers
+from . import managed
 from .machine_sets import ensure_set
 
 
@@ -88,7 +88,7 @@ def infrastructure_machine(objects: ClusterObjects, owned: Object, name: str, en
 
     `entry` has the ``failureDomain``, None for any.
     """
-    reference = stored_workers.machine_reference(owned)
+    reference = managed.machine_reference(owned)
     template = _named(objects, reference)
     domain = str(entry.get("failureDomain") or "")
     metadata, version = _metadata(objects, owned, name), _spec(owned)["version"]
@@ -98,7 +98,7 @@ def infrastructure_machine(objects: ClusterObjects, owned: Object, name: str, en
 
 def kubeadm_config(objects: ClusterObjects, owned: Object, name: str) -> Object:
     """Return a new KubeadmConfig of a MachineSet; it is not stored."""
-    template = _named(objects, stored_workers.config_reference(owned))
+    template = _named(objects, managed.config_reference(owned))
     spec = copy.deepcopy((template["spec"].get("template") or {}).get("spec") or {})
     kept = {key: value for key, value in spec.items() if key not in ("clusterConfiguration", "initConfiguration")}
     # Its presence says that the machine joins; without controlPlane it does as a worker.
@@ -110,7 +110,7 @@ def kubeadm_config(objects: ClusterObjects, owned: Object, name: str) -> Object:
 def machine_object(objects: ClusterObjects, owned: Object, name: str, entry: t.Mapping[str, t.Any]) -> Object:
     """Return a new Machine of a MachineSet, as :func:`infrastructure_machine`."""
     domain, version = str(entry.get("failureDomain") or ""), _spec(owned)["version"]
-    reference, metadata = stored_workers.machine_reference(owned), _metadata(objects, owned, name)
+    reference, metadata = managed.machine_reference(owned), _metadata(objects, owned, name)
     made = machine_objects.new_machine(objects.name, reference, metadata, version, domain)
     return propagation.bring(made, owned["spec"]["template"])
 

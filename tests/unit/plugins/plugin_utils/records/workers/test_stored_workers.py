@@ -286,7 +286,8 @@ def test_infrastructure_of_another_softwares_workers_is_not_read(kept: Kept, mon
         return read(kind, *arguments)
 
     machine = copy.deepcopy(made(kept, "pool-w1").workers[0])
-    machine["metadata"] = {**machine["metadata"], "name": "aws-1"}
+    labels = {"cluster.x-k8s.io/cluster-name": "my-cluster", "cluster.x-k8s.io/deployment-name": "aws"}
+    machine["metadata"] = {**machine["metadata"], "name": "aws-1", "labels": labels}
     machine["metadata"]["ownerReferences"] = [{"kind": "MachineSet", "name": "aws", "controller": True}]
     machine["spec"]["infrastructureRef"] = {
         "apiGroup": "infrastructure.cluster.x-k8s.io",
