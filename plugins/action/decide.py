@@ -291,7 +291,7 @@ class ActionModule(ControlPlaneAction):
             if this.begun or self._waited or seen.action == terms.BLOCKED:
                 facts.record_end(this.journal, this.arguments["run"], said, seen.snapshot)
             return self._ended(seen, said)
-        self._check_step_limit(this, objects, said)
+        self._check_step_limit(this, seen, said)
         ahead: list[str] = []
         place_in_plan = ""
         step = place.step if place is not None else None
@@ -346,12 +346,12 @@ class ActionModule(ControlPlaneAction):
         return _result(decision, said)
 
     @staticmethod
-    def _check_step_limit(this: Pass, objects: ClusterObjects, said: str) -> None:
+    def _check_step_limit(this: Pass, seen: Seen, said: str) -> None:
         limit = this.arguments["step_limit"]
         if len(steps_of(this.journal, this.arguments["run"])) >= limit:
             raise ControlPlaneFailure(
-                f"{objects.title} was still not done after {limit} steps, the most that a run takes; the next would be: {said}. Nothing is half done. "
-                "Look at the journal in the store for steps that repeat, then run it again: it continues there."
+                f"{seen.objects.title} was still not done after {limit} steps, the most that a run takes; the next would be: {said}."
+                f"{worker_obstacles.failed(seen.snapshot)} Look at the journal in the store for steps that repeat, then run it again: it continues there."
             )
 
     def _plan_ended(self, seen: Seen, plan: plan_and_reconcile.FollowedPlan) -> dict[str, t.Any]:

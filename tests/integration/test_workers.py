@@ -19,6 +19,10 @@ from stand_in_cloud import IMPOSSIBLE
 NAME = "prod"
 # What the steps of workers leave behind them: an entry of the journal, a machine's call, a provider's task.
 OUTWARD = r"Workers > .*after (journal|node|task)"
+# The step that removes workers.
+REMOVAL = "removeWorkers"
+# Those by which objects go; once its MachineDeployment is gone, there is none that could be asked to be deleted.
+WRITES = rf"{REMOVAL} > worker_removal: (before store remove|after store remove (?!MachineDeployment))"
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 
 
@@ -172,10 +176,30 @@ def test_workers_join_and_go_with_every_run_killed(workspace: Workers, tmp_path:
     assert [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"] == []
 
 
-def stopped(workspace: Workers, folder: Path, *playbook: str) -> list[str]:
+@pytest.mark.full
+def test_a_worker_goes_with_every_run_killed_at_every_point(workspace: Workers, tmp_path: Path) -> None:
+    """One that is too many, before and after each write, call and task; then the last one at each write until its MachineDeployment is gone."""
+    workspace.wanted(2)
+    workspace.playbook("reconcile").succeeded()
+    first = workspace.whole(2)
+    workspace.wanted(1)
+    points = stopped(workspace, tmp_path / "scale", "reconcile", only=REMOVAL)
+    assert len(points) >= 20 and set(workspace.whole(1)) < set(first)
+    deletion = ("delete", "-e", f"control_plane_deployment={NAME}-workers", "-e", f"control_plane_delete={NAME}")
+    points = stopped(workspace, tmp_path / "delete", *deletion, only=WRITES)
+    gone = {point.rpartition(" ")[2] for point in points}
+    assert gone == {"Machine", "KubeadmConfig", "AcmeMachine", "MachineSet", "MachineDeployment"}
+    assert workspace.machines() == {} and workspace.objects("MachineSet") == [] == workspace.objects(
+        "MachineDeployment"
+    )
+    assert len(workspace.cloud()["machines"]) == 1 and workspace.world()["violations"] == []
+    assert locks_held(workspace.store) == [] and under_way(workspace.store, NAME) == []
+
+
+def stopped(workspace: Workers, folder: Path, *playbook: str, only: str = OUTWARD) -> list[str]:
     """A playbook until it comes through, every run before it killed at its next point; returns the points."""
-    record = KilledRuns(workspace, workspace.command(*playbook), folder, "kill", OUTWARD).until_converged()
-    assert record.missed(OUTWARD) == [], "a point at which no run was stopped"
+    record = KilledRuns(workspace, workspace.command(*playbook), folder, "kill", only).until_converged()
+    assert record.missed(only) == [], "a point at which no run was stopped"
     assert record.failures == []
     return record.points
 

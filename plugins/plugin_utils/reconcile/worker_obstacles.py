@@ -46,6 +46,13 @@ def add_failed(snapshot: Object, failed: t.Sequence[t.Mapping[str, t.Any]]) -> N
         _add(deployment, found)
 
 
+def failed(snapshot: Object) -> str:
+    """Return a sentence for each of a run's failed workers (:func:`add_failed`)."""
+    deployments = (snapshot.get("workers") or {}).get("deployments") or ()
+    told = [each for deployment in deployments for each in deployment.get("obstacles") or ()]
+    return "".join(f" In this run {each['message']}." for each in told if each["reason"] in (NOT_MADE, NOT_REMOVED))
+
+
 def add(snapshot: Object, name: str, obstacles: t.Sequence[Object]) -> None:
     """Add obstacles of a MachineDeployment's new machines to a snapshot in place.
 

@@ -24,6 +24,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubern
 
 Object = dict[str, t.Any]
 NAME = "prod-workers"
+PROVIDERS = {f"{kind}Template": f"example.{kind}" for kind in ("NspawnMachine", "InventoryMachine")}
 PATH = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machinedeployments/{NAME}"
 
 
@@ -115,17 +116,33 @@ def test_pauses(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore)
     assert deployment(kubernetes_store)["spec"]["paused"] is True
 
 
+def worker(runs: Runs, store: KubernetesStore) -> str:
+    """Have the objects of a worker w1 made; return its MachineSet's name."""
+    template = deployment(store)["spec"]["template"]
+    owner = template_hash.set_name(NAME, template_hash.template_hash(NAME, template))
+    entry = {"deployment": NAME, "machineSet": owner, "machine": "", "name": "w1", "failureDomain": None}
+    [made] = runs("worker_machines", workers=[entry], providers=PROVIDERS)["machines"]
+    assert made["role"] == "example.NspawnMachine"
+    return owner
+
+
+def test_a_run_that_has_no_step_left_tells_of_workers_that_failed(
+    runs: Runs, kubernetes_store: KubernetesStore
+) -> None:
+    """They would be told where it ends otherwise; the next run goes on."""
+    worker(runs, kubernetes_store)
+    failed = [{"name": "w1", "message": "no quota", "removal": False}]
+    said = runs("decide", run="r1", step_limit=0, failed_workers=failed)["msg"]
+    assert "the next would be: " in said and "In this run machine w1 could not be made: no quota." in said
+    assert "run it again: it continues there" in said
+
+
 @pytest.mark.parametrize("lost_set", [False, True])
 def test_control_plane_and_workers_change_to_another_kind_of_machine_in_one_edit(
     runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore, lost_set: bool
 ) -> None:
     """What there is of the old kind still has its provider, which takes it away, though no machine of the control plane is of that kind."""
-    template = deployment(kubernetes_store)["spec"]["template"]
-    owner = template_hash.set_name(NAME, template_hash.template_hash(NAME, template))
-    worker = {"deployment": NAME, "machineSet": owner, "machine": "", "name": "w1", "failureDomain": None}
-    provider = {f"{kind}Template": f"example.{kind}" for kind in ("NspawnMachine", "InventoryMachine")}
-    [made] = runs("worker_machines", workers=[worker], providers=provider)["machines"]
-    assert made["role"] == "example.NspawnMachine"
+    owner = worker(runs, kubernetes_store)
     status = {"initialization": {"infrastructureProvisioned": True}}
     kubernetes_store.modify(MACHINE, "default", "w1", lambda stored: stored.update(status=status))
     edited = list(
@@ -140,7 +157,7 @@ def test_control_plane_and_workers_change_to_another_kind_of_machine_in_one_edit
     for _time in range(2):
         done = runs("cluster")
         assert not done.get("failed"), done
-    done = runs("worker_removal", workers=["w1"], providers=provider)
+    done = runs("worker_removal", workers=["w1"], providers=PROVIDERS)
     assert [each["role"] for each in done["machines"]] == ["example.NspawnMachine"], done
 
 
