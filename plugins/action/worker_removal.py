@@ -38,13 +38,7 @@ class ActionModule(ControlPlaneAction):
         """Drain marked workers' Nodes, or delete what is left of them."""
         objects = self.open_objects(arguments)
         if self.check_mode:
-            return {
-                "changed": True,
-                "machines": [],
-                "failed_workers": [],
-                "until": 0,
-                "msg": "check mode: nothing was removed",
-            }
+            return _answer(True, "check mode: nothing was removed")
         self.check_lock(arguments)
         if arguments["infrastructure_deleted"]:
             return self._finish(arguments, objects)
@@ -90,13 +84,12 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments)
         late = {name: said for name, said in left.items() if _is_late(objects.machine(name), arguments["timeout"])}
         failed.update((name, _not_drained(said)) for name, said in late.items())
-        return {
-            "changed": True,
-            "machines": [described_worker(objects, name, arguments["providers"]) for name in ready],
-            "failed_workers": [{"name": name, "message": said} for name, said in failed.items()],
-            "until": time.time() + settings.WORKERS_STEP,
-            "msg": f"{len(ready)} workers are ready to be deleted, {len(left)} are drained, {len(failed)} could not be removed",
-        }
+        return _answer(
+            True,
+            f"{len(ready)} workers are ready to be deleted, {len(left)} are drained, {len(failed)} could not be removed",
+            [described_worker(objects, name, arguments["providers"]) for name in ready],
+            [{"name": name, "message": said} for name, said in failed.items()],
+        )
 
     def _removal(
         self, arguments: t.Mapping[str, t.Any], objects: ClusterObjects, caller: MachineCaller, name: str
@@ -112,7 +105,19 @@ class ActionModule(ControlPlaneAction):
             said.append(self._removal(arguments, objects, caller, name).finish()["msg"])
         for name in arguments["deployments"]:
             said += stored_workers.delete_deployment(objects, name)
-        return {"changed": bool(said), "machines": [], "failed_workers": [], "until": 0, "msg": "; ".join(said)}
+        return _answer(bool(said), "; ".join(said))
+
+
+def _answer(
+    changed: bool, said: str, machines: t.Sequence[Object] = (), failed: t.Sequence[Object] = ()
+) -> dict[str, t.Any]:
+    return {
+        "changed": changed,
+        "machines": list(machines),
+        "failed_workers": list(failed),
+        "until": time.time() + settings.WORKERS_STEP,
+        "msg": said,
+    }
 
 
 def _is_late(machine: t.Optional[Object], seconds: int) -> bool:

@@ -58,10 +58,9 @@ def position(document: Object, snapshot: Object, decision: Object) -> Position:
             same = _same_step(step, decision)
             return Position(step=step) if same else Position(nearest=step, next_differs=True)
     for index, step in enumerate(document["steps"]):
-        if _goes_on(step, decision, state):
-            if decision["action"] == terms.JOIN_WORKERS:
-                decision = planned_names.with_planned_names(step, planned_names.with_begun(step, decision, snapshot))
-            after = fingerprint(state_of(predict(snapshot, decision)))
+        resumed = _resumed(step, decision, snapshot, state)
+        if resumed is not None:
+            after = fingerprint(state_of(predict(snapshot, resumed)))
             if after == stops[index + 1]["expects"]["fingerprint"]:
                 return Position(step=step)
     nearest = min(stops, key=lambda step: distance(step["expects"]["state"], state))
@@ -140,17 +139,22 @@ def _same_step(step: Object, decision: Object) -> bool:
     return bool(planned.get("memberID")) == bool(now.get("memberID"))
 
 
-def _goes_on(step: Object, decision: Object, state: Object) -> bool:
+def _resumed(step: Object, decision: Object, snapshot: Object, state: Object) -> Optional[Object]:
+    """Return the decision that resumes a step half done, or None.
+
+    With the names that the plan has.
+    """
     if step["action"] != decision["action"]:
-        return False
+        return None
     if step["action"] in _REPEATABLE:
-        return _is_left(step["expects"]["state"], state)
+        return decision if _is_left(step["expects"]["state"], state) else None
     planned, now = step.get("target") or {}, decision.get("target") or {}
     if step["action"] in (terms.JOIN_WORKERS, terms.REMOVE_WORKERS):
-        named = planned_names.with_planned_names(step, decision) if step["action"] == terms.JOIN_WORKERS else decision
-        return planned_names.goes_on(planned, named["target"])
+        if step["action"] == terms.JOIN_WORKERS:
+            decision = planned_names.resumed(step, decision, snapshot)
+        return decision if planned_names.goes_on(planned, decision["target"]) else None
     begun = planned.get("machine") or planned.get("name")
-    return bool(now.get("resume")) and begun is not None and begun == now.get("machine")
+    return decision if now.get("resume") and begun is not None and begun == now.get("machine") else None
 
 
 def _is_left(approved: Object, state: Object) -> bool:

@@ -58,14 +58,17 @@ def with_planned_names(step: Object, decision: Object) -> Object:
     return {**decision, "target": {**decision["target"], "workers": entries}}
 
 
-def with_begun(step: Object, decision: Object, snapshot: Object) -> Object:
-    """Return a step that joins workers, with planned ones under way."""
+def resumed(step: Object, decision: Object, snapshot: Object) -> Object:
+    """Return a decision to join workers as a planned step has it.
+
+    With that step's names, and with those of its workers that are under way already.
+    """
     there = {str(each["machine"]["metadata"]["name"]) for each in snapshot["workers"]["machines"]}
     entries = decision["target"]["workers"]
     there -= {str(entry["machine"]) for entry in entries}
     planned = [(each["machine"] or each["name"], each) for each in step["target"]["workers"]]
     begun = [{**each, "machine": name} for name, each in planned if name in there]
-    return {**decision, "target": {**decision["target"], "workers": [*entries, *begun]}}
+    return with_planned_names(step, {**decision, "target": {**decision["target"], "workers": [*entries, *begun]}})
 
 
 def same_workers(planned: Object, now: Object) -> bool:
