@@ -35,6 +35,7 @@ PORT = 30080
 LED = 3
 # What the steps of workers leave behind them: an entry of the journal, a machine's call, a provider's task.
 JOIN = r"joinWorkers > .*after (journal|node|task)"
+REMOVAL = r"removeWorkers > .*after (journal|node|task)"
 
 
 def health_check() -> dict[str, t.Any]:
@@ -298,6 +299,16 @@ def test_scaled_to_none_and_back(lab: Lab) -> None:
     lab.machines.kubectl("delete", "pdb", "web")
     lab.reconcile()
     assert lab.whole(0) == []
+
+
+def test_one_goes_with_every_run_killed(lab: Lab, tmp_path: Path) -> None:
+    """Killed after each thing that a run leaves behind it while a worker is drained and deleted, one comes through; nothing is left of it."""
+    lab.scale(1)
+    lab.reconcile()
+    [name] = lab.whole(1)
+    lab.scale(0)
+    assert any("node_drain" in each for each in lab.killed_while(REMOVAL, tmp_path))
+    assert lab.whole(0) == [] == left_of(name)
 
 
 def test_workers_go_first(lab: Lab) -> None:
