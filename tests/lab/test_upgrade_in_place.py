@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import typing as t
 from pathlib import Path
 
@@ -90,6 +91,9 @@ def _lab(
             yield Lab(name, mode, workspace, machines, pool, actions, watch)
         workspace.playbook("delete", "--limit", name, "-e", f"control_plane_delete={name}", "-e", IGNORE).succeeded()
         (workspace.folder / "clusters" / f"{name}.yaml").unlink()
+        # They outlive their cluster, and the other one's have the same names.
+        for folder in workspace.store.glob("*/*.operator.kubeadm.x-k8s.io"):
+            shutil.rmtree(folder)
     finally:
         pool.remove()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import typing as t
 from collections import Counter
 
@@ -133,8 +134,12 @@ class Agreement:
         """Whether a member that stayed was told by that one to lead, before that one was removed: etcd's own log."""
         for name in self.machines.names():
             log = self.machines.ssh(name, "cat /var/log/pods/kube-system_etcd-*/etcd/*.log")
-            told, removed = log.find(f"received MsgTimeoutNow from {member}"), log.find(f"removed member {member}")
-            assert removed > 0, f"etcd on {name} does not tell that {member} was removed"
-            if 0 < told < removed:
+            # Since 3.5 its messages have fields.
+            told, removed = (
+                log.find(f"received MsgTimeoutNow from {member}"),
+                re.search(f"removed member.*{member}", log),
+            )
+            assert removed, f"etcd on {name} does not tell that {member} was removed"
+            if 0 < told < removed.start():
                 return True
         return False

@@ -90,8 +90,8 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     if not cluster.kubernetes_version:
         fix = "Look at the kube-apiserver pods in kube-system: their images must have a version as their tag."
         raise RefusedAction(PATH, None, "no API server reports its version", fix)
-    configured = _require_configuration(target, cluster)
     _require_versions(target, cluster)
+    configured = _require_configuration(target, cluster)
     if spec.get("etcdUpgrade") is not False:
         require_etcd(str(target), cluster, TARGET)
     selected = _selected(spec, cluster)
