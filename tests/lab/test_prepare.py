@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bare_hosts import CRI, BareHosts, address_of_controller, repository_of
+from bare_hosts import CRI, BareHosts, address_of_controller, pack_kubernetes, repository_of
 from host_pool import GROUP, NETWORK, pool_documents
-from lab_kubernetes import CACHE, image_named, record
+from lab_kubernetes import CACHE, NEXT, image_named, record, upgrades
 from mirror_behind_proxy import PASSWORD, USER, MirrorBehindProxy
 from package_repository import PackageRepository
 from workspace import Run, Workspace, cluster_documents
@@ -226,3 +226,19 @@ def test_one_command_makes_a_control_plane_of_them(lab: Lab) -> None:
     assert "HEALTHY" in lab.play("status").succeeded().text
     again = lab.play("site").succeeded()
     assert [again.recap(name)["changed"] for name in (lab.first, lab.second, NAME)] == [0, 0, 0]
+
+
+@upgrades
+def test_packages_for_an_upgrade_come_to_the_node_alone(lab: Lab) -> None:
+    """What it runs stays as it is, and so does the free host. Again it changes nothing."""
+    assert lab.repository is not None
+    pack_kubernetes(lab.repository, lab.hosts, NEXT)
+    lab.repository.publish()
+    before = [lab.hosts.ssh(name, STATE) for name in (lab.first, lab.second)]
+    done = lab.prepare(host_stage_version=NEXT).succeeded()
+    assert [done.recap(name)["changed"] for name in (lab.first, lab.second)] == [1, 0]
+    assert [lab.hosts.ssh(name, STATE) for name in (lab.first, lab.second)] == before
+    staged = lab.hosts.ssh(lab.first, "cat /var/cache/kubeadm-control-plane/packages/staged.json")
+    assert json.loads(staged) == dict.fromkeys(("kubeadm", "kubelet", "kubectl"), f"{NEXT.lstrip('v')}-1.1")
+    again = lab.prepare(host_stage_version=NEXT).succeeded()
+    assert [again.recap(name)["changed"] for name in (lab.first, lab.second)] == [0, 0]

@@ -23,7 +23,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Cache
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.programs import Progress
 
-PACKAGE_VERSION = f"{VERSION.lstrip('v')}-1.1"
 # What a user of a local machine gives containerd: root there lacks what these need.
 CRI = {"disable_apparmor": True, "restrict_oom_score_adj": True}
 OF_DEBIAN = ("containerd", "runc", "conntrack")
@@ -88,15 +87,8 @@ class BareHosts(HostPool):
 def repository_of(hosts: BareHosts, *names: str) -> PackageRepository:
     """A repository with Kubernetes, built here and packed here, and with Debian's own containerd, and packages of these names."""
     made = PackageRepository(hosts.folder / "packages")
-    programs, cache = Path(hosts.image(VERSION)["programs"]), Cache(CACHE)
-    base = Path(hosts.image(VERSION)["lower"][-1])
-    for name in ("kubeadm", "kubelet", "kubectl"):
-        files: dict[str, t.Union[str, Path]] = {f"/usr/bin/{name}": programs / "usr/bin" / name}
-        if name == "kubelet":
-            files["/lib/systemd/system/kubelet.service"] = system_files.KUBELET_UNIT
-            files["/lib/systemd/system/kubelet.service.d/10-kubeadm.conf"] = system_files.KUBEADM_DROP_IN
-        depends = {"kubeadm": "cri-tools, kubelet, kubectl", "kubelet": "kubernetes-cni, conntrack, iptables"}
-        made.pack(name, PACKAGE_VERSION, files, depends.get(name, ""))
+    base, cache = Path(hosts.image(VERSION)["lower"][-1]), Cache(CACHE)
+    pack_kubernetes(made, hosts, VERSION)
     # A stand-in for crictl: Debian 12 has none.
     made.pack("cri-tools", "1.20.0-1.1", {"/usr/bin/crictl": CRICTL})
     plugins = {f"/opt/cni/bin/{each.name}": each for each in (base / "usr/lib/cni").iterdir()}
@@ -112,6 +104,18 @@ def repository_of(hosts: BareHosts, *names: str) -> PackageRepository:
         _add_of_debian(made, hosts.folder, base, names)
     made.publish()
     return made
+
+
+def pack_kubernetes(made: PackageRepository, hosts: BareHosts, version: str) -> None:
+    """Pack a version of Kubernetes that was built here."""
+    programs = Path(hosts.image(version)["programs"])
+    for name in ("kubeadm", "kubelet", "kubectl"):
+        files: dict[str, t.Union[str, Path]] = {f"/usr/bin/{name}": programs / "usr/bin" / name}
+        if name == "kubelet":
+            files["/lib/systemd/system/kubelet.service"] = system_files.KUBELET_UNIT
+            files["/lib/systemd/system/kubelet.service.d/10-kubeadm.conf"] = system_files.KUBEADM_DROP_IN
+        depends = {"kubeadm": "cri-tools, kubelet, kubectl", "kubelet": "kubernetes-cni, conntrack, iptables"}
+        made.pack(name, f"{version.lstrip('v')}-1.1", files, depends.get(name, ""))
 
 
 def repository_of_debian(folder: Path, base: Path, names: t.Sequence[str]) -> PackageRepository:
