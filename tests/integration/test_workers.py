@@ -177,6 +177,16 @@ def test_workers_join_and_go_with_every_run_killed(workspace: Workers, tmp_path:
 
 
 @pytest.mark.full
+def test_a_worker_joins_with_every_run_killed_at_every_point(workspace: Workers, tmp_path: Path) -> None:
+    """Before and after each write, call and task; one worker comes of it, on one machine."""
+    workspace.wanted(0)
+    workspace.playbook("reconcile").succeeded()
+    workspace.wanted(1)
+    points = stopped(workspace, tmp_path / "join", "reconcile", only="joinWorkers")
+    assert len(points) >= 20 and len(workspace.whole(1)) == 1
+
+
+@pytest.mark.full
 def test_a_worker_goes_with_every_run_killed_at_every_point(workspace: Workers, tmp_path: Path) -> None:
     """One that is too many, before and after each write, call and task; then the last one at each write until its MachineDeployment is gone."""
     workspace.wanted(2)
