@@ -155,7 +155,7 @@ def _shown(playbook: str, hosts: t.Sequence[str], settled: t.Mapping[str, str]) 
     unchecked = [each for each in hosts if settled.get(each) == UNCHECKED]
     lines = [f"{len(settled)} of {len(hosts)} clusters have nothing to do"]
     if len(hosts) == 1:
-        return block(["", f"{hosts[0]}: nothing to do: {settled[hosts[0]]}"]) if settled else ""
+        return block(["", f"{hosts[0]}: {settled[hosts[0]]}"]) if settled else ""
     if not left and playbook in SUMMED_UP:
         lines = [run_outcomes.summary_text(playbook, {}, len(settled))]
     if unchecked:

@@ -85,7 +85,8 @@ expires:
 signed:
   description:
     - Whether the cluster's public information, C(cluster-info) in C(kube-public), is signed with the token. False where the
-      cluster has none, so that no machine can find it by a token.
+      cluster has none, so that no machine can find it by a token; where the API refused the signature, which a warning tells;
+      and where the token was there, and has ended or is not for signing.
   returned: O(state=present), not in check mode
   type: bool
 """
@@ -138,14 +139,22 @@ def present(module: MachineModule, client: ApiClient) -> dict[str, object]:
     token_id = document["stringData"]["token-id"]
     if module.check_mode:
         known = module.params["token"]
-        there = bool(known) and bootstrap_token.exists(client, token_id) and not bootstrap_token.unsigned(client, token)
-        return {"changed": not there, **({"token_id": token_id} if known else {})}
+        signs = bootstrap_token.signs(client, token) if known else None
+        changed = signs is None or bool(signs and bootstrap_token.unsigned(client, token))
+        return {"changed": changed, **({"token_id": token_id} if known else {})}
     if module.params["fencing"] is not None:
         fencing_lease.let_joining_machines_read(client)
     created = bootstrap_token.create(client, document)
     if not created and not module.params["token"]:
         raise NodeError("The token that was made up exists already.", "Run it again.")
-    signed = bootstrap_token.sign(client, token)
+    signed = None
+    if created or bootstrap_token.signs(client, token):
+        try:
+            signed = bootstrap_token.sign(client, token)
+        except ApiError as error:
+            module.warn(
+                f"cluster-info was not signed ({error}). Who joins by this token waits until the controller manager has done so."
+            )
     result = {"changed": created or bool(signed), "token_id": token_id, "signed": signed is not None}
     if created:
         result["expires"] = document["stringData"]["expiration"]

@@ -12,13 +12,14 @@ import base64
 import datetime
 import hashlib
 import hmac
+import math
 import re
 import secrets
 import string
 import typing as t
 
 from ..common.https import read_date
-from ..common.values import format_moment
+from ..common.values import format_moment, parse_time
 from .api import MERGE_PATCH, ApiClient
 
 # kubeadm binds the rights of a joining node to this group (docs/reference/kubeadm.md, "RBAC").
@@ -86,6 +87,25 @@ def create(client: ApiClient, document: t.Mapping[str, t.Any]) -> bool:
         return False
     client.checked(answer, _SECRETS)
     return True
+
+
+def signs(client: ApiClient, token: str) -> t.Optional[bool]:
+    """Return whether a token that exists signs and hasn't ended.
+
+    None where none of its ID exists.
+
+    Raises:
+        ValueError: another token has its ID (the message doesn't show it).
+    """
+    token_id, secret = token.split(".")
+    stored = client.get(f"{_SECRETS}/bootstrap-token-{token_id}")
+    if stored is None:
+        return None
+    data = {key: base64.b64decode(value).decode(errors="replace") for key, value in (stored.get("data") or {}).items()}
+    if data.get("token-secret") != secret:
+        raise ValueError(f"another token has the ID {token_id}: give another one, or delete that one with state=absent")
+    end = (parse_time(data["expiration"]) or 0) if data.get("expiration") else math.inf
+    return data.get("usage-bootstrap-signing") == "true" and end > server_time(client).timestamp()
 
 
 def exists(client: ApiClient, token_id: str) -> bool:

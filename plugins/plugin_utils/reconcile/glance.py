@@ -25,9 +25,11 @@ from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import REFUSED
 from ..decision.checks.api_connection import LAST_PROBE_SUCCESS
 from ..decision.decide import decide
+from ..decision.decision_text import describe
 from ..decision.remediation import unhealthy_machines
 from ..decision.removal.left_behind import LEFT_BEHIND
 from ..decision.snapshot.typed_snapshot import check_snapshot
+from ..objects.manifest.unmanaged import summary_line
 from ..observe import certificate_expiry
 from ..observe.observation import observe
 from ..records import stored_cluster, stored_desired_state, stored_health_checks
@@ -102,6 +104,7 @@ class Glance(ForeseeingAction):
         self.display = Silent()  # type: ignore[assignment]
         self._hostvars = hostvars
         self.warnings: list[str] = []
+        self._left_alone = ""
         self._noted = []
         self._fences = {}
         self._views = contextlib.ExitStack()
@@ -123,7 +126,7 @@ class Glance(ForeseeingAction):
         Raises:
             Exception: whatever keeps the cluster from being observed; the full way reports it.
         """
-        self.warnings = []
+        self.warnings, self._left_alone = [], ""
         try:
             arguments = self.enter(host, ENTRY_POINTS[playbook], SPEC)
         except ControlPlaneFailure:
@@ -216,6 +219,7 @@ class Glance(ForeseeingAction):
         if arguments["manifests"]:
             manifest = read_manifest(arguments)
             self.warnings += manifest.warnings
+            self._left_alone = summary_line(manifest.unmanaged)
             changes = stored_cluster.apply_manifest(store, manifest, self.warnings.append)
         else:
             changes = stored_desired_state.settle_in_api(store, arguments, self.warnings.append)
@@ -268,12 +272,12 @@ class Glance(ForeseeingAction):
         if not self._is_written(arguments, store):
             return ""
         self._write_metrics(arguments, seen, "reconcile")
-        return _line(seen)
+        return self._line(seen)
 
     def _plan(self, arguments: dict[str, t.Any]) -> str:
         objects = self.wanted(arguments, self.open_store(arguments))
         seen = self._seen(arguments, objects, plan_and_reconcile.policy(arguments, approved=False)) if objects else None
-        return _line(seen) if seen and not node_sync.evictions(seen.objects, seen.snapshot) else ""
+        return self._line(seen) if seen and not node_sync.evictions(seen.objects, seen.snapshot) else ""
 
     def _health_check(self, arguments: dict[str, t.Any]) -> str:
         store = self.open_store(arguments)
@@ -286,14 +290,18 @@ class Glance(ForeseeingAction):
         if not well or told or not self._is_written(arguments, store):
             return ""
         self._write_metrics(arguments, seen, "health_check")
-        return _line(seen) if found.results else UNCHECKED
+        return self._line(seen) if found.results else UNCHECKED
 
     def _metrics(self, arguments: dict[str, t.Any]) -> str:
         seen = self._seen(arguments, self.open_objects(arguments)) if arguments["metrics_directory"] else None
         if seen is None:
             return ""
         self._write_metrics(arguments, seen, "")
-        return _line(seen)
+        return self._line(seen)
+
+    def _line(self, seen: Seen) -> str:
+        """Return what the decision and what the manifest says."""
+        return "; ".join(filter(None, (describe(seen.decision), self._left_alone)))
 
     def _write_metrics(self, arguments: dict[str, t.Any], seen: Seen, playbook: str) -> None:
         """Write the metrics where they are wanted.
@@ -318,10 +326,3 @@ _LOOKS: dict[str, t.Callable[[Glance, dict[str, t.Any]], str]] = {
 def _but_for_probe(stored: Object) -> Object:
     status = {key: value for key, value in (stored.get("status") or {}).items() if key != LAST_PROBE_SUCCESS}
     return {**stored, "status": status}
-
-
-def _line(seen: Seen) -> str:
-    """Return version and machines of a cluster with nothing to do."""
-    spec = (seen.objects.control_plane or {}).get("spec") or {}
-    machines = len(seen.objects.machines)
-    return f"{spec.get('version', '')}, {machines} machine{'s' if machines != 1 else ''}, ready and up to date"

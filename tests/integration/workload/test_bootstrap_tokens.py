@@ -112,6 +112,22 @@ def test_a_signature_is_the_one_of_the_controller_manager(info: Workload, reques
         assert bootstrap_token.sign(client, second) is False
 
 
+def test_another_token_of_that_id_is_left_alone(info: Workload) -> None:
+    """Signed for with the wrong secret, its own machine would not find the cluster. One that has ended is not signed for either."""
+    with info.server.client() as client:
+        token = made(client)
+        assert bootstrap_token.signs(client, token) is True
+        assert bootstrap_token.signs(client, bootstrap_token.new_token()) is None
+        with pytest.raises(ValueError, match="another token has the ID") as refused:
+            bootstrap_token.signs(client, f"{token.split('.')[0]}.{'0' * 16}")
+        assert token.split(".")[1] not in str(refused.value)
+        secret = f"{PODS[:-5]}/secrets/bootstrap-token-{token.split('.')[0]}"
+        info.patch(secret, {"stringData": {"expiration": "2026-01-01T00:00:00Z"}})
+        assert bootstrap_token.signs(client, token) is False
+        info.patch(secret, {"stringData": {"expiration": "2999-01-01T00:00:00Z", "usage-bootstrap-signing": "false"}})
+        assert bootstrap_token.signs(client, token) is False
+
+
 def test_a_signature_of_another_kubeconfig_is_replaced_and_others_stay(info: Workload) -> None:
     """As after a rotation, before the controller manager has gone through it."""
     with info.server.client() as client:

@@ -291,9 +291,9 @@ class _Part:
             waited = time.monotonic() - begun
             # One that runs may still become well: the first ones may have ended because the old one still had the port.
             if tries >= _STARTS and not running and not old:
-                raise NodeError(f"{self.component} was started {tries} times and ended each time. {self._why()}")
+                raise NodeError(f"{self.component} was started {tries} times and ended each time. {self._why(starts)}")
             if waited >= self.seconds:
-                raise NodeError(f"{self.component} is unhealthy after {waited:.0f} s: {problem}. {self._why()}")
+                raise NodeError(f"{self.component} is unhealthy after {waited:.0f} s: {problem}. {self._why(starts)}")
             unit = self.work.places.unit_of_kubelet
             if not running and not nudged and not tries and waited >= _BACK_OFF_SECONDS and unit:
                 nudged = True
@@ -316,21 +316,25 @@ class _Part:
         wanted = {word for word in words[1:] if "$(" not in word}
         return os.path.basename(own[0]) == self.component and wanted <= set(own[1:])
 
-    def _starts(self) -> dict[str, int]:
-        """Return the component's newest log number by folder, one log per start."""
-        found: dict[str, int] = {}
+    def _logs(self) -> list[tuple[str, int]]:
+        """Return the component's logs, one per start, as folder and number."""
+        found: list[tuple[str, int]] = []
         root = self.work.places.pod_logs
         for name in os.listdir(root) if os.path.isdir(root) else []:
-            if name.startswith(f"kube-system_{self.component}-"):
-                folder = os.path.join(root, name, self.component)
-                numbers = [int(each[:-4]) for each in _listed(folder) if re.fullmatch(r"\d+\.log", each)]
-                if numbers:
-                    found[folder] = max(numbers)
-        return found
+            folder = os.path.join(root, name, self.component)
+            if name.startswith(f"kube-system_{self.component}-") and os.path.isdir(folder):
+                found += [(folder, int(each[:-4])) for each in os.listdir(folder) if re.fullmatch(r"\d+\.log", each)]
+        return sorted(found)
 
-    def _why(self) -> str:
+    def _starts(self) -> dict[str, int]:
+        """Return the newest log's number by folder."""
+        return dict(self._logs())
+
+    def _why(self, starts: t.Optional[t.Mapping[str, int]]) -> str:
         """Return the newest log's line with the reason why the component ended."""
-        logs = [os.path.join(folder, each) for folder in self._starts() for each in _listed(folder)]
+        # The process that was there before writes to its log until it has ended.
+        new = [(folder, number) for folder, number in self._logs() if number > (starts or {}).get(folder, -1)]
+        logs = [os.path.join(folder, f"{number}.log") for folder, number in new]
         logs.sort(key=lambda path: os.stat(path).st_mtime if os.path.exists(path) else 0.0)
         for path in reversed(logs):
             text = _tail(path)
@@ -385,10 +389,6 @@ def _bytes(path: str) -> bytes:
 
 def _text(path: str) -> str:
     return _bytes(path).decode("utf-8", "replace")
-
-
-def _listed(folder: str) -> list[str]:
-    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
 def _tail(path: str) -> str:
