@@ -122,6 +122,9 @@ class ActionModule(ApplyingAction):
             said = f"another run is at work, so nothing is done here: {held.holder.text()}"
             self.progress(arguments["cluster"], said)
             return {**_not_begun(arguments), "held_by": held.holder.text(), "msg": said}
+        note = lasting.journal_note(arguments["store"])
+        if note:
+            self.progress(arguments["cluster"], note)
         return {**_not_begun(arguments), "begun": True, "fencing": lease.fencing, "run": lease.run}
 
     def _refuse_role_arguments(self, entry_point: str) -> None:

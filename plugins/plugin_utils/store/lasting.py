@@ -54,6 +54,24 @@ def require(options: t.Mapping[str, t.Any]) -> None:
             )
 
 
+def journal_note(options: t.Mapping[str, t.Any]) -> str:
+    """Return where journals go that are lost with the job, "" where they last.
+
+    They are for people, so a Kubernetes store whose ``path`` is lost is not refused.
+
+    Args:
+        options: as for :func:`require`.
+    """
+    path = os.path.abspath(os.path.expanduser(str(options.get("path") or "")))
+    why = what_is_lost(path) if options.get("path") else ""
+    if not why:
+        return ""
+    return (
+        f"the journal of this run is in {path} and is lost with the job: {why}. The job's own output has all that it tells. "
+        "To keep journals, name as the store's path a folder that is mounted into each job"
+    )
+
+
 def what_is_lost(path: str) -> str:
     """Return why a path is lost with this job, or "".
 

@@ -8,7 +8,12 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import StoreError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lasting import lost, mounts, require
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lasting import (
+    journal_note,
+    lost,
+    mounts,
+    require,
+)
 
 RUNNER = {"AWX_ISOLATED_DATA_DIR": "/runner/artifacts/17"}
 AWX = {**RUNNER, "AWX_PRIVATE_DATA_DIR": "/tmp/awx_17_x", "JOB_ID": "17"}
@@ -90,3 +95,12 @@ def test_a_store_that_is_lost_is_refused_with_what_to_do(monkeypatch: pytest.Mon
         with pytest.raises(StoreError, match=r"would be lost.*Kubernetes API.*Paths to expose") as refused:
             require(options)
         assert len(str(refused.value).splitlines()) == 1
+
+
+def test_of_journals_that_are_lost_is_said_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are for people: no run is refused for them."""
+    options = {"type": "kubernetes", "path": "/tmp/awx_2_y/project/journal"}
+    assert journal_note(options) == ""
+    monkeypatch.setenv("AWX_PRIVATE_DATA_DIR", "/tmp/awx_2_y")
+    assert "this run is in /tmp/awx_2_y/project/journal and is lost with the job: " in journal_note(options)
+    assert journal_note({**options, "path": "/srv/journal"}) == journal_note({"type": "kubernetes"}) == ""
