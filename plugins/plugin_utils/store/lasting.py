@@ -55,7 +55,9 @@ def require(options: t.Mapping[str, t.Any]) -> None:
 
 
 def journal_note(options: t.Mapping[str, t.Any]) -> str:
-    """Return where journals go that are lost with the job, "" where they last.
+    """Return where journals are that are lost with the job.
+
+    "" where they last.
 
     They are for people, so a Kubernetes store whose ``path`` is lost is not refused.
 
