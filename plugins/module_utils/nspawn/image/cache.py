@@ -54,7 +54,7 @@ def progress_of(cache: Cache, request: Request) -> Progress:
 
 
 def find(cache: Cache, name: str) -> t.Optional[dict[str, t.Any]]:
-    """Return the newest complete image of a name, None without one.
+    """Return the complete image of a name that was wanted last, None without one.
 
     It is the image's record, with ``path`` and ``lower``.
     """
@@ -198,6 +198,8 @@ def ensure(cache: Cache, request: Request, progress: Progress) -> tuple[dict[str
     """
     record = cached(cache, request)
     if record is not None:
+        # Of two of a name, such as of Debian 12 and 13, machines that name neither are made of the one that is wanted now.
+        os.utime(os.path.join(record["path"], RECORD))
         return record, False
     source, reason = resolve_source(request)
     if request.install_packages:

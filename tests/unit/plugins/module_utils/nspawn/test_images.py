@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import subprocess
 import tarfile
 
@@ -206,6 +207,21 @@ class TestFinding:
     def test_an_image_of_another_version_is_refused(self, cache):
         with pytest.raises(NspawnError, match=r"golden has Kubernetes v1\.20\.2, but v1\.21\.0 is wanted"):
             self.find(cache, image="golden", kubernetes_version="v1.21.0")
+
+    def test_of_two_debians_the_one_that_was_asked_for_last(self, cache, tmp_path):
+        """Whichever was built first: a machine that names no release is made of it."""
+        wanted = {"image": "two", "kubernetes_version": "v1.20.2"}
+        requests = [image.Request("two", "v1.20.2", "debian-source", release=each) for each in ("bookworm", "trixie")]
+        for age, request in enumerate(requests):
+            folder = tmp_path / "images" / f"two@{image.key(request, request.source)}"
+            for each in (folder, tmp_path / "bases" / f"{request.release}-1"):
+                each.mkdir(parents=True)
+            record = {"name": "two", "kubernetesVersion": "v1.20.2", "base": f"{request.release}-1"}
+            (folder / "image.json").write_text(json.dumps({**record, "source": "debian-source"}))
+            os.utime(folder / "image.json", (age, age))
+        assert self.find(cache, **wanted)["base"] == "trixie-1"
+        assert not image.ensure(cache, requests[0], None)[1]
+        assert self.find(cache, **wanted)["base"] == "bookworm-1"
 
     def test_an_image_of_another_debian_is_not_taken(self, cache, tmp_path):
         record = tmp_path / "images" / "golden@1" / "image.json"
