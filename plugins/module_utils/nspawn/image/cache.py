@@ -54,7 +54,9 @@ def progress_of(cache: Cache, request: Request) -> Progress:
 
 
 def find(cache: Cache, name: str) -> t.Optional[dict[str, t.Any]]:
-    """Return the complete image of a name that was wanted last, None without one.
+    """Return the image of a name that was wanted last.
+
+    None without one that is complete.
 
     It is the image's record, with ``path`` and ``lower``.
     """
