@@ -100,8 +100,9 @@ restarted:
 """
 
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node.host.binaries import PROGRAMS, Binaries, Wanted
+from ..module_utils.node.host.binaries import Binaries, Wanted
 from ..module_utils.node.machine_module import MachineModule
+from ..module_utils.node.packages.packages import PROGRAMS
 
 
 def main() -> None:

@@ -188,10 +188,13 @@ def test_what_is_staged_is_installed_when_the_repository_is_gone(host: Host, tmp
         assert host.module("host_packages", **staged)["packages"] == dict.fromkeys(NAMES, NEW)
         assert host.state() == before
         assert not host.module("host_packages", **staged)["changed"]
+        host.run("sh", "-c", "rm $(find /var/cache/kubeadm-control-plane -name 'kubectl*.rpm')")
+        assert host.module("host_packages", **staged)["changed"]
     finally:
         mirror.stop()
     for names in (["kubeadm"], ["kubelet", "kubectl"]):
         done = host.module("kubernetes_binaries", version="v1.21.0", names=names, restart_kubelet=False)
         assert done.get("changed"), done
     assert NEW in host.run("rpm", "--query", "kubectl")
+    assert f"Upgrade  kubelet-{NEW}" in host.run("dnf", "history", "info", "last")
     assert "packages" not in host.run("ls", "/var/cache/kubeadm-control-plane")

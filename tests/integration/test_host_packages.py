@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import stat
 import subprocess
 import typing as t
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from package_repository import PackageRepository
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages import packages
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages import packages, staged_packages
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages.preparation import (
     Preparation,
     Refused,
@@ -167,6 +168,7 @@ def test_archives_in_place_of_repositories(host: Host, repository: PackageReposi
     _before, after = other.preparation.ensure(alone)
     assert (after.versions["kubelet"], after.versions["containerd"], after.held) == (OLD, "1.6.20-1", HELD)
     assert OLD in (other.root / "usr/bin/kubeadm").read_text()
+    assert f"({OLD})" in (other.root / "var/log/apt/history.log").read_text()
     # What is there needs no archive again.
     assert other.preparation.ensure(dataclasses.replace(alone, archives="/none")) == (after, after)
 
@@ -243,6 +245,16 @@ def test_a_repository_that_would_break_out_of_its_file(
     with pytest.raises(Refused):
         host.preparation.ensure(Wanted("v1.20.2", (described,)))
     assert host.asked == []
+
+
+def test_a_copied_password_is_never_readable_by_all(host: Host) -> None:
+    """A repository's file of the host's own is copied for a staging, and has its mode only afterwards."""
+    modes: list[int] = []
+    with pytest.raises(NodeError):
+        staged_packages.stage(
+            packages.Apt(host.run, str(host.root)), {"none": "1"}, lambda made: modes.append(Path(made).stat().st_mode)
+        )
+    assert [stat.S_IMODE(each) for each in modes] == [0o700]
 
 
 def test_apt_that_fails_in_the_midst_is_resumed(

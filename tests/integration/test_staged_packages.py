@@ -13,8 +13,9 @@ import typing as t
 from pathlib import Path
 
 import pytest
+import yaml
 from package_repository import PackageRepository
-from private_host import PrivateHost
+from private_host import MODULES, ROOT, PrivateHost
 
 NAMES = ("kubeadm", "kubelet", "kubectl")
 OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
@@ -48,11 +49,11 @@ class Node(PrivateHost):
         self.changed(self.module("host_packages", kubernetes_version="v1.20.2", repositories=[self.source]))
         self.publish(NEW)
 
-    def publish(self, version: str) -> None:
-        """Have a version in the repository."""
+    def publish(self, version: str, least: str = "") -> None:
+        """Have a version in the repository; it needs companions of a ``least`` version, by default of its own."""
         number = version.partition("-")[0]
         for name in NAMES:
-            needed = ", ".join(f"{each} (>= {number})" for each, by in COMPANIONS.items() if by == name)
+            needed = ", ".join(f"{each} (>= {least or number})" for each, by in COMPANIONS.items() if by == name)
             self.repository.pack(name, version, {f"/usr/local/bin/{name}": f"#!/bin/sh\necho v{number}\n"}, needed)
         for name in COMPANIONS:
             self.repository.pack(name, version, {f"/opt/tests/{name}": version})
@@ -69,23 +70,45 @@ class Node(PrivateHost):
         arguments = {"repositories": [self.source], **more}
         return self.module("host_packages", kubernetes_version=version, stage=True, **arguments)
 
+    def module_within(self, shell: str, name: str, **arguments: t.Any) -> str:
+        """Run a module as ``$module`` of a shell's words; return what it printed."""
+        path = self.folder / "arguments.json"
+        path.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": {**arguments, "_ansible_remote_tmp": "/tmp"}}))
+        return self.run("sh", "-c", f"module='{sys.executable} -m {MODULES}.{name} {path}'; {shell}", check=False)
+
     def upgrade(self, *names: str) -> dict[str, t.Any]:
         """Install programs as the Action does."""
         return self.module("kubernetes_binaries", version="v1.21.0", names=list(names), restart_kubelet=False)
 
-    def play(self, hosts: dict[str, str]) -> str:
-        """Run the role on this node under these names, with the version to stage for each; return what it printed."""
+    def play(self, hosts: dict[str, str], others: t.Sequence[str] = ()) -> str:
+        """Run the play of the playbook prepare on this node under these names, with the version to stage for each; return what it printed.
+
+        ``others`` are of a cluster that is not selected.
+        """
         local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "ansible_become": False}
         entries = {name: {**local, "host_stage_version": version} for name, version in hosts.items()}
-        variables = {
-            "host_kubernetes_version": "v1.20.2",
+        rows = [{"name": each, "machine": "" if each in others else f"m-{each}", "missing": []} for each in hosts]
+        wanted = {
+            "kubernetes_version": "v1.20.2",
+            "images": {},
+            "cgroup_driver": "",
+            "bind_port": 6443,
+            "endpoint_port": 0,
+        }
+        found = {
+            "host_names_to_prepare": list(hosts),
+            "control_plane_hosts": {"hosts": rows, "wanted": wanted},
+        }
+        # As in the playbook, another play is before it: the first one of a run knows no host's variables.
+        first = {"name": "Find the hosts", "hosts": "control_planes", "gather_facts": False}
+        play = yaml.safe_load((ROOT / "playbooks/prepare.yml").read_text())[2]
+        play["vars"] |= {
             "host_kubernetes_repository": self.source["url"],
             "host_kubernetes_repository_key": str(self.repository.key),
         }
-        role = {"import_role": {"name": "kubeadm.control_plane.host"}}
-        play = {"name": "Prepare", "hosts": "all", "gather_facts": False, "vars": variables, "tasks": [role]}
-        (self.folder / "play.yml").write_text(json.dumps([play]))
-        (self.folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": entries}}))
+        (self.folder / "play.yml").write_text(json.dumps([first, play]))
+        groups = {"control_planes": {"hosts": {"selected": found}}, "kubeadm_pool": {"hosts": entries}}
+        (self.folder / "hosts.yml").write_text(json.dumps(groups))
         words = ["ansible-playbook", "-i", str(self.folder / "hosts.yml"), str(self.folder / "play.yml")]
         return self.run(*words, check=False)
 
@@ -102,6 +125,10 @@ class Node(PrivateHost):
     def staged(self) -> str:
         """The files that lie there for an upgrade."""
         return self.run("sh", "-c", "find /var/cache/kubeadm-control-plane -name '*.deb' || true")
+
+    def listed(self) -> str:
+        """All that is staged, but for what apt writes when it only simulates."""
+        return self.run("sh", "-c", "find /var/cache/kubeadm-control-plane ! -path '*.bin' ! -path '*/log/*' | sort")
 
 
 @pytest.fixture(name="node")
@@ -137,15 +164,16 @@ def test_what_is_staged_is_installed_when_the_repository_is_gone(node: Node) -> 
     assert not node.changed(node.stage())
 
 
-def test_archives_are_staged_where_no_repository_can_be_reached(node: Node, tmp_path: Path) -> None:
+def test_archives_are_staged_where_no_repository_can_be_reached(node: Node) -> None:
     """They are still there when the folder that they came in is gone."""
-    archives = tmp_path / "archives"
-    shutil.copytree(node.repository.folder, archives)
+    archives = "/var/tmp/archives"
+    node.run("cp", "-r", str(node.repository.folder), archives)
     node.repository.stop()
     before = node.state()
-    node.changed(node.stage(repositories=[], archives=str(archives)))
+    node.changed(node.stage(repositories=[], archives=archives))
     assert node.state() == before
-    shutil.rmtree(archives)
+    # Who owns them can't change what is staged.
+    node.run("sh", "-c", f"truncate --size=0 {archives}/* && rm -r {archives}")
     node.changed(node.upgrade(*NAMES))
     assert node.versions() == dict.fromkeys((*NAMES, *COMPANIONS), NEW)
     assert not node.staged()
@@ -165,6 +193,94 @@ def test_what_cannot_be_had_is_refused_and_leaves_what_is_staged(node: Node) -> 
     said = node.upgrade("kubectl")
     assert said["failed"] and "They were staged in /var/cache/kubeadm-control-plane/packages." in said["msg"], said
     assert node.versions()["kubectl"] == OLD and "kubectl" in node.run("apt-mark", "showhold")
+
+
+@pytest.mark.parametrize(
+    ("what", "damage"), [("kubectl*.deb", "rm"), ("kubectl*.deb", "truncate --size=-1"), ("*_Packages*", "rm")]
+)
+def test_what_is_damaged_is_staged_again(node: Node, what: str, damage: str) -> None:
+    """An archive or a list that is gone, or an archive that is another one than was downloaded. Check mode says it, too."""
+    node.changed(node.stage())
+    node.run("sh", "-c", f"find /var/cache/kubeadm-control-plane -name '{what}' -exec {damage} {{}} +")
+    assert node.changed(node.stage(_ansible_check_mode=True))
+    assert node.changed(node.stage())
+    assert node.staged().count(".deb") == 5 and not node.changed(node.stage())
+    node.repository.stop()
+    node.changed(node.upgrade(*NAMES))
+    assert node.versions() == dict.fromkeys((*NAMES, *COMPANIONS), NEW)
+
+
+def test_a_removal_that_is_killed_leaves_no_record(node: Node) -> None:
+    """Something in the folder that can't be removed ends it in the midst. The next call stages again."""
+    node.changed(node.stage())
+    # A folder that something is mounted on.
+    stuck = "mkdir -p /var/cache/kubeadm-control-plane/packages/0 && mount -t tmpfs tmpfs /var/cache/kubeadm-control-plane/packages/0"
+    arguments = {"version": "v1.21.0", "names": list(NAMES), "restart_kubelet": False}
+    node.module_within(f"{stuck} && $module", "kubernetes_binaries", **arguments)
+    assert "staged.json" not in node.listed()
+
+
+def test_a_download_that_fails_leaves_what_was_staged(node: Node) -> None:
+    """And nothing of its own: an archive that is gone from the repository, and a disk that is full."""
+    node.changed(node.stage())
+    before = node.listed()
+    node.publish("1.22.5-1.1")
+    gone = node.repository.folder / "kubectl_1.22.5-1.1_all.deb"
+    gone.rename(gone.with_suffix(".gone"))
+    said = node.stage("v1.22.5")
+    assert said["failed"] and "404" in said["msg"] and "What was staged before is as it was." in said["msg"], said
+    assert node.listed() == before and not node.changed(node.stage())
+    gone.with_suffix(".gone").rename(gone)
+    arguments = {"kubernetes_version": "v1.22.5", "stage": True, "repositories": [node.source]}
+    for folder, inodes in (("/var/cache/kubeadm-control-plane", 3), ("/var/tmp", 2)):
+        full = f"mount -t tmpfs -o nr_inodes={inodes} tmpfs {folder} && $module"
+        said = json.loads(node.module_within(full, "host_packages", **arguments).splitlines()[-1])
+        assert said["failed"] and "No space left on device." in said["msg"], said
+        assert f"Free space or inodes on its file system (df -h {folder}" in said["msg"], said
+    assert node.changed(node.stage("v1.22.5")) and node.staged().count(NEW) == 0
+
+
+def test_nothing_is_staged_where_a_newer_version_runs(node: Node) -> None:
+    """As with a version that stayed in the inventory after the upgrade."""
+    node.changed(node.upgrade(*NAMES))
+    node.publish("1.20.9-1.1")
+    assert not node.changed(node.stage("v1.20.9")) and not node.staged()
+
+
+def test_companions_become_no_newer_than_they_need_to(node: Node) -> None:
+    """The repository has newer ones than are needed."""
+    node.publish("1.20.3-1.1", least="1.20.0")
+    node.changed(node.stage("v1.20.3"))
+    assert "cri-tools" not in node.staged()
+    node.changed(node.module("kubernetes_binaries", version="v1.20.3", names=list(NAMES), restart_kubelet=False))
+    assert node.versions() == {**dict.fromkeys(NAMES, "1.20.3-1.1"), **dict.fromkeys(COMPANIONS, OLD)}
+    assert node.run("apt-mark", "showhold").split() == ["cri-tools", *sorted(NAMES)]
+
+
+def test_companions_are_held_after_a_run_that_was_killed(node: Node) -> None:
+    """While dpkg is at a newer one. The next run continues, and holds it again."""
+    fatal = "#!/bin/sh\n[ -e /var/tmp/killed ] || { touch /var/tmp/killed; kill -9 -1; }\n"
+    node.repository.pack("cri-tools", "1.21.1-1.1", {"/opt/tests/cri-tools": "1.21.1", "/DEBIAN/postinst": fatal})
+    node.repository.publish()
+    node.changed(node.stage())
+    arguments = {"version": "v1.21.0", "names": ["kubeadm"], "restart_kubelet": False}
+    # The shell is the first process, which alone is left.
+    node.module_within("$module; true", "kubernetes_binaries", **arguments)
+    assert "cri-tools" not in node.run("apt-mark", "showhold")
+    node.run("dpkg", "--configure", "--pending")
+    node.changed(node.upgrade(*NAMES))
+    assert node.versions()["cri-tools"] == "1.21.1-1.1"
+    assert node.run("apt-mark", "showhold").split() == ["cri-tools", *sorted(NAMES)]
+
+
+def test_the_package_managers_history_has_the_upgrade(node: Node) -> None:
+    """Not the download, which changes nothing."""
+    history = ("sh", "-c", "cat /var/log/apt/history.log")
+    before = node.run(*history)
+    node.changed(node.stage())
+    assert node.run(*history) == before
+    node.changed(node.upgrade(*NAMES))
+    assert f"({OLD}, {NEW})" in node.run(*history).removeprefix(before)
 
 
 def test_a_spare_host_gets_newer_companions_with_a_newer_version(node: Node) -> None:
@@ -189,3 +305,18 @@ def test_the_role_stages_on_nodes_and_touches_nothing_else_there(node: Node) -> 
     assert node.state() == before and node.staged().count("_1.21.0-1.1_") == 5
     assert "changed=0 " in node.play({"fit": "v1.21.0"})
     assert "changed=0 " in node.play({"fit": ""})
+
+
+@pytest.mark.full
+def test_another_clusters_host_of_the_pool_is_left_alone(node: Node) -> None:
+    """What its operator staged stays, and whether it can have the version is not asked."""
+    node.run("sh", "-c", "mkdir -p /etc/kubernetes && touch /etc/kubernetes/kubelet.conf")
+    node.publish("1.22.5-1.1")
+    node.changed(node.stage())
+    before = node.listed()
+    for version in ("v1.22.5", "v1.23.1"):
+        said = node.play({"other": version}, others=["other"])
+        assert "other carries a cluster and is left alone (" in said and "changed=0 " in said, said
+        assert node.listed() == before
+    said = node.play({"own": "v1.22.5", "other": "v1.23.1"}, others=["other"])
+    assert said.count("changed=1 ") == 1 and "failed=0" in said and "_1.22.5-1.1_" in node.staged(), said

@@ -239,6 +239,6 @@ def test_packages_for_an_upgrade_come_to_the_node_alone(lab: Lab) -> None:
     assert [done.recap(name)["changed"] for name in (lab.first, lab.second)] == [1, 0]
     assert [lab.hosts.ssh(name, STATE) for name in (lab.first, lab.second)] == before
     staged = lab.hosts.ssh(lab.first, "cat /var/cache/kubeadm-control-plane/packages/staged.json")
-    assert json.loads(staged) == dict.fromkeys(("kubeadm", "kubelet", "kubectl"), f"{NEXT.lstrip('v')}-1.1")
+    assert json.loads(staged)["packages"] == dict.fromkeys(("kubeadm", "kubelet", "kubectl"), f"{NEXT.lstrip('v')}-1.1")
     again = lab.prepare(host_stage_version=NEXT).succeeded()
     assert [again.recap(name)["changed"] for name in (lab.first, lab.second)] == [0, 0]

@@ -21,7 +21,6 @@ from ..components import kubelet
 from ..packages import packages, staged_packages
 from . import host_facts
 
-PROGRAMS = ("kubeadm", "kubelet", "kubectl")
 PACKAGES, FILES = "packages", "files"
 _VERSION_WORDS: t.Mapping[str, tuple[str, ...]] = {
     "kubeadm": ("version", "--output=short"),

@@ -87,32 +87,30 @@ def describe(manager: PackageManager, archives: str, folder: str) -> None:
             f"{archives} has no archive of a package (*{ENDING}).", "Have some written by the playbook bundle."
         )
     entries = []
+    repository = os.path.join(folder, "archives")
+    os.makedirs(repository)
     for path in paths:
-        done = timed_command.run(["dpkg-deb", "--field", path])
+        # Who owns the archives can't change the copy.
+        copy = os.path.join(repository, os.path.basename(path))
+        shutil.copyfile(path, copy)
+        done = timed_command.run(["dpkg-deb", "--field", copy])
         if done.returncode != 0:
             raise NodeError(
                 f"{path} is no package: {done.stderr.strip()[-300:]}.", "Write it again with the playbook bundle."
             )
-        digest = hashlib.sha256()
-        with open(path, "rb") as file:
-            for block in iter(lambda: file.read(1 << 20), b""):
-                digest.update(block)
         entries.append(
-            f"{done.stdout.strip()}\nFilename: ./{os.path.basename(path)}\nSize: {os.stat(path).st_size}\nSHA256: {digest.hexdigest()}\n"
+            f"{done.stdout.strip()}\nFilename: ./{os.path.basename(path)}\nSize: {os.stat(copy).st_size}\nSHA256: {sha256(copy)}\n"
         )
-    repository = os.path.join(folder, "archives")
-    os.makedirs(repository)
-    for path in paths:
-        _bring(path, os.path.join(repository, os.path.basename(path)))
     with open(os.path.join(repository, "Packages"), "w", encoding="utf-8") as file:
         file.write("\n".join(entries))
     with open(os.path.join(folder, manager.SOURCES, _SOURCE), "w", encoding="utf-8") as file:
         file.write(f"Types: deb\nURIs: file://{repository}/\nSuites: ./\nTrusted: yes\n")
 
 
-def _bring(path: str, target: str) -> None:
-    """Have a file at another place, beside the first one."""
-    try:
-        os.link(path, target)
-    except OSError:
-        shutil.copyfile(path, target)
+def sha256(path: str) -> str:
+    """Return a file's SHA-256."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()

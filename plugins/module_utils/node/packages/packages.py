@@ -24,6 +24,7 @@ from ...common import kubernetes_versions, settings, timed_command
 from ...common.guard import NodeError, read_text
 from . import community_repository
 
+PROGRAMS = ("kubeadm", "kubelet", "kubectl")
 # Comes with Kubernetes, in versions of its own.
 COMPANIONS = ("cri-tools",)
 
@@ -82,10 +83,11 @@ class PackageManager:
         """Return what :meth:`installed` and :meth:`held` return."""
         return self.installed(names), self.held(names)
 
-    def apart(self, folder: str) -> PackageManager:
+    def apart(self, folder: str, *, recorded: bool = False) -> PackageManager:
         """Return it with the repositories that a folder's files describe.
 
         Its lists and cache are in that folder, too: this machine's own stay as they are. What is in them is not asked for again.
+        This machine's own log and history stay as well, unless ``recorded``.
         """
         raise NotImplementedError
 
@@ -172,6 +174,7 @@ class Apt(PackageManager):
     CREDENTIALS = "the credentials into a file below /etc/apt/auth.conf.d on the host (apt_auth.conf(5))"
     RELEASE = "apt-mark unhold {name}"
     _LOCK = ("-o", f"DPkg::Lock::Timeout={_LOCK_SECONDS}")
+    _CHANGE_HELD = "--allow-change-held-packages"  # Of the named ones; apt changes no other.
 
     def has(self, name: str) -> bool:
         """See the base class."""
@@ -196,16 +199,16 @@ class Apt(PackageManager):
         """See the base class."""
         return self.found(names)[1]
 
-    def apart(self, folder: str) -> PackageManager:
+    def apart(self, folder: str, *, recorded: bool = False) -> PackageManager:
         """See the base class."""
         lists, log = os.path.join(folder, "lists"), os.path.join(folder, "log")
         for path in (log, os.path.join(lists, "partial"), os.path.join(folder, "cache/archives/partial")):
             os.makedirs(path, exist_ok=True)
         options = [
             *("-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={os.path.join(folder, 'cache')}"),
-            *("-o", f"Dir::Etc::SourceParts={os.path.join(folder, self.SOURCES)}", "-o", f"Dir::Log={log}"),
+            *("-o", f"Dir::Etc::SourceParts={os.path.join(folder, self.SOURCES)}", "-o", "APT::Update::Error-Mode=any"),
             *("-o", f"Dir::Etc::SourceList={os.path.join(folder, self.SOURCE_LIST)}"),
-            *("-o", "APT::Update::Error-Mode=any"),
+            *(() if recorded else ("-o", f"Dir::Log={log}")),
         ]
 
         def run_apart(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -224,17 +227,12 @@ class Apt(PackageManager):
         return list(dict.fromkeys(each[1].strip() for each in fields if len(each) > 1))
 
     def put(self, wanted: t.Mapping[str, str]) -> None:
-        """See the base class.
-
-        A held package is released meanwhile, and held in any case afterwards.
-        """
-        companions = self._held_companions(wanted)
-        names = [*wanted, *companions]
-        self._checked(["apt-mark", "unhold", *names], "Letting the packages go")
+        """See the base class; what a killed call let go is held."""
         try:
-            self.add([*(self.at(name, version) for name, version in wanted.items()), *companions])
+            self._install(self._with_companions([self.at(*each) for each in wanted.items()]), [self._CHANGE_HELD])
         finally:
-            self._checked(["apt-mark", "hold", *names], "Holding the packages")
+            there = self.installed((*PROGRAMS, *COMPANIONS))
+            self._checked(["apt-mark", "hold", *{**wanted, **there}], "Holding the packages")
 
     def at(self, name: str, version: str) -> str:
         """See the base class."""
@@ -242,19 +240,25 @@ class Apt(PackageManager):
 
     def add(self, wanted: t.Sequence[str], *, simulate: bool = False, download: bool = False) -> None:
         """See the base class."""
-        keep = ["-o", "Dpkg::Options::=--force-confold"]
         how = ["--simulate"] if simulate else ["--download-only"] if download else []
-        if simulate or download:
-            how += ["--allow-change-held-packages", "--no-remove", *self._held_companions(wanted)]
+        if how:
+            wanted, how = self._with_companions(wanted), [*how, "--no-remove", self._CHANGE_HELD]
+        self._install(wanted, how)
+
+    def _with_companions(self, wanted: t.Sequence[str]) -> list[str]:
+        """Add held companions where newer ones are needed."""
+        companions = sorted(self.held(COMPANIONS) - {each.partition("=")[0] for each in wanted})
+        if companions:
+            try:
+                self._install(wanted, ["--simulate", "--no-remove", self._CHANGE_HELD])
+            except NodeError:
+                return [*wanted, *companions]
+        return list(wanted)
+
+    def _install(self, wanted: t.Sequence[str], how: t.Sequence[str]) -> None:
+        keep = ["-o", "Dpkg::Options::=--force-confold"]
         words = ["apt-get", *self._LOCK, *keep, "install", "--yes", "--no-install-recommends", *how, *wanted]
         self._checked(words, f"Installing {' '.join(wanted)}")
-
-    def _held_companions(self, wanted: t.Iterable[str]) -> list[str]:
-        """Return held companions that have no version wanted.
-
-        A newer kubeadm may need newer ones.
-        """
-        return sorted(self.held(COMPANIONS) - {each.partition("=")[0] for each in wanted})
 
 
 class Dnf(PackageManager):
@@ -306,14 +310,15 @@ class Dnf(PackageManager):
                         patterns += re.split(r"[\s,]+", read.get(section, key, fallback=""))
         return {name for name in names if any(fnmatch.fnmatchcase(name, each) for each in patterns)}
 
-    def apart(self, folder: str) -> PackageManager:
+    def apart(self, folder: str, *, recorded: bool = False) -> PackageManager:
         """See the base class."""
+        own = ("cachedir", *(() if recorded else ("persistdir", "logdir")))
         options = [
             f"--setopt=reposdir={os.path.join(folder, self.SOURCES)}",
             # Some distributions go on without a repository whose signature is wrong.
             "--setopt=*.skip_if_unavailable=0",
             *("--setopt=*.metadata_expire=-1", "--setopt=keepcache=1"),
-            *(f"--setopt={each}={os.path.join(folder, each)}" for each in ("cachedir", "persistdir", "logdir")),
+            *(f"--setopt={each}={os.path.join(folder, each)}" for each in own),
         ]
 
         def run_apart(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:

@@ -20,12 +20,11 @@ import typing as t
 from dataclasses import dataclass
 
 from ...common import kubernetes_versions
-from ...common.guard import NodeError
+from ...common.guard import NodeError, remedy
 from ...common.redact import redact
 from ..host import plain_file
-from ..host.binaries import PROGRAMS
 from . import package_archives, packages, staged_packages
-from .packages import COMPANIONS
+from .packages import COMPANIONS, PROGRAMS
 from .repositories import Repository
 
 
@@ -118,7 +117,7 @@ class Preparation:
             whole = os.path.join(self.manager.root, path)
             os.makedirs(os.path.dirname(whole), mode=0o755, exist_ok=True)
             plain_file.bring(plain_file.Wanted(whole, text.encode(), 0o644))
-        with self._apart(wanted) if wanted.archives else contextlib.nullcontext(self.manager) as manager:
+        with self._apart(wanted, recorded=True) if wanted.archives else contextlib.nullcontext(self.manager) as manager:
             manager.refresh()
             missing = [name for name in wanted.others if name not in kept]
             if missing:
@@ -131,8 +130,8 @@ class Preparation:
     def stage(self, wanted: Wanted, *, check: bool = False) -> tuple[dict[str, str], dict[str, str]]:
         """Stage what an upgrade needs; return the staged versions before and after.
 
-        kubeadm, kubelet and kubectl are downloaded. Nothing is installed, and the host's repositories stay as they are. Where that version is
-        installed already, nothing is staged.
+        kubeadm, kubelet and kubectl are downloaded. Nothing is installed, and the host's repositories stay as they are. Where that version or
+        a newer one is installed already, nothing is staged.
 
         Args:
             wanted: the packages; of them ``others`` are none of an upgrade's.
@@ -140,16 +139,21 @@ class Preparation:
 
         Raises:
             Refused: something of it can't be had. Nothing was changed.
-            NodeError: the download failed. Nothing is staged then.
+            NodeError: the download failed. What was staged before is as it was.
         """
         problems = [each for repository in wanted.repositories for each in repository.problems(self.manager)]
         if problems:
             raise Refused(problems)
         pattern = wanted.patterns()[PROGRAMS[0]]
-        before = staged_packages.found(self.manager)
-        for there in (self.manager.installed(PROGRAMS), before):
-            if all(fnmatch.fnmatchcase(there.get(name, ""), pattern) for name in PROGRAMS):
-                return before, before
+        before, installed = staged_packages.found(self.manager), self.manager.installed(PROGRAMS)
+        if all(
+            fnmatch.fnmatchcase(installed.get(name, ""), pattern) or _is_newer(installed.get(name, ""), wanted.version)
+            for name in PROGRAMS
+        ):
+            return before, before
+        before = before if staged_packages.usable(self.manager) else {}
+        if all(fnmatch.fnmatchcase(before.get(name, ""), pattern) for name in PROGRAMS):
+            return before, before
         try:
             with self._apart(wanted) as manager:
                 manager.refresh()
@@ -217,16 +221,22 @@ class Preparation:
         return exact
 
     @contextlib.contextmanager
-    def _apart(self, wanted: Wanted) -> t.Iterator[packages.PackageManager]:
+    def _apart(self, wanted: Wanted, *, recorded: bool = False) -> t.Iterator[packages.PackageManager]:
         """Yield the package manager with folders of its own.
 
         It has the host's repositories and those to come, or the archives alone.
         """
-        with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-", dir="/var/tmp") as folder:
-            self._describe(wanted, folder)
-            # apt's own user has to reach it. By now a copied file with a password has its mode.
-            os.chmod(folder, 0o755)
-            yield self.manager.apart(folder)
+        with contextlib.ExitStack() as stack:
+            try:
+                made = tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-", dir="/var/tmp")
+                folder = stack.enter_context(made)
+                self._describe(wanted, folder)
+                # apt's own user has to reach it. By now a copied file with a password has its mode.
+                os.chmod(folder, 0o755)
+            except OSError as error:
+                what = f"Lists of packages can't be written below /var/tmp: {error.strerror}."
+                raise NodeError(what, remedy("/var/tmp", error)) from error
+            yield self.manager.apart(folder, recorded=recorded)
 
     def _describe(self, wanted: Wanted, folder: str) -> None:
         """Write repositories' files below a folder.
@@ -251,6 +261,13 @@ class Preparation:
             os.makedirs(os.path.dirname(whole), exist_ok=True)
             with open(whole, "w", encoding="utf-8") as file:
                 file.write(text)
+
+
+def _is_newer(package_version: str, version: str) -> bool:
+    """Return whether a package's version is of a newer Kubernetes."""
+    there = kubernetes_versions.read_version(f"v{package_version.partition('-')[0].replace('~', '-')}")
+    wanted = kubernetes_versions.read_version(version)
+    return there is not None and wanted is not None and there > wanted
 
 
 def _candidates(

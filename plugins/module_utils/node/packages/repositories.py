@@ -13,8 +13,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from ..host.binaries import PROGRAMS
-from .packages import COMPANIONS, PackageManager
+from .packages import COMPANIONS, PROGRAMS, PackageManager
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*\Z")
 _URL = re.compile(r"(https?|file)://\S+\Z")
