@@ -213,11 +213,12 @@ def test_what_is_damaged_is_staged_again(node: Node, what: str, damage: str) -> 
 def test_a_removal_that_is_killed_leaves_no_record(node: Node) -> None:
     """Something in the folder that can't be removed ends it in the midst. The next call stages again."""
     node.changed(node.stage())
-    # A folder that something is mounted on.
-    stuck = "mkdir -p /var/cache/kubeadm-control-plane/packages/0 && mount -t tmpfs tmpfs /var/cache/kubeadm-control-plane/packages/0"
+    # Folders that something is mounted on: most likely one of them comes before the record in the folder's own order.
+    packages = "/var/cache/kubeadm-control-plane/packages"
+    stuck = f"for each in $(seq 30); do mkdir {packages}/$each && mount -t tmpfs tmpfs {packages}/$each; done"
     arguments = {"version": "v1.21.0", "names": list(NAMES), "restart_kubelet": False}
-    node.module_within(f"{stuck} && $module", "kubernetes_binaries", **arguments)
-    assert "staged.json" not in node.listed()
+    node.module_within(f"{stuck}; $module", "kubernetes_binaries", **arguments)
+    assert "/packages/30" in node.listed() and "staged.json" not in node.listed()
 
 
 def test_a_download_that_fails_leaves_what_was_staged(node: Node) -> None:
