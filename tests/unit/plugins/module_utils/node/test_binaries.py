@@ -207,9 +207,8 @@ def test_apt(host: Host) -> None:
     lock = "-o DPkg::Lock::Timeout=300"
     assert host.words == [
         f"apt-get {lock} update",
-        "apt-mark unhold kubelet kubectl",
         f"apt-get {lock} -o Dpkg::Options::=--force-confold install --yes --no-install-recommends"
-        " kubelet=1.21.0-1.2 kubectl=1.21.0-1.2",
+        " --allow-change-held-packages kubelet=1.21.0-1.2 kubectl=1.21.0-1.2",
         "apt-mark hold kubelet kubectl",
         "systemctl daemon-reload",
         "systemctl restart kubelet.service",
@@ -223,7 +222,7 @@ def test_apt_with_a_build_of_ones_own(host: Host) -> None:
     host.available = {name: ["1.21.0-1.2", "1.21.0-00"] for name in NAMES}
     host.binaries().ensure(Wanted(("kubeadm",), NEW, package_version="1.21.0-0?"))
     assert path.read_text() == text
-    assert "kubeadm=1.21.0-00" in host.words[2]
+    assert "kubeadm=1.21.0-00" in host.words[1]
 
 
 def test_a_version_that_no_repository_has(host: Host) -> None:
