@@ -52,9 +52,9 @@ def test_inventory_has_clusters_machines_and_groups(workspace: Workspace, three:
 
 
 def test_second_reconcile_leaves_with_the_holders_name(workspace: Workspace) -> None:
-    """Two runs at once: the second changes nothing and names the first."""
+    """Two runs at once, of which the first takes the lock: the second changes nothing and names it."""
     log = workspace.folder / "first.log"
-    first = workspace.start("reconcile", output=log)
+    first = workspace.start("health_check", output=log)
     until("the first run has the lock", lambda: list(workspace.store.glob(f"default/locks/{NAME}/*.json")))
     os.kill(first.pid, signal.SIGSTOP)
     try:
