@@ -51,8 +51,9 @@ def test_inventory_has_clusters_machines_and_groups(workspace: Workspace, three:
     assert not {"unhealthy", "outdated", "provisioning"} & set(groups)
 
 
-def test_second_reconcile_leaves_with_the_holders_name(workspace: Workspace) -> None:
+def test_second_reconcile_leaves_with_the_holders_name(workspace: Workspace, three: Machines) -> None:
     """Two runs at once, of which the first takes the lock: the second changes nothing and names it."""
+    assert len(three.names()) == 3
     log = workspace.folder / "first.log"
     first = workspace.start("health_check", output=log)
     until("the first run has the lock", lambda: list(workspace.store.glob(f"default/locks/{NAME}/*.json")))
