@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from etcd_cluster import free_port, until
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import debian
+
 # sshd's own folder, what it looks at processes by, and no file of the base is changed.
 PREPARE = """
 set -e
@@ -92,7 +94,8 @@ def find_base() -> Path:
     """Return the system of the lab's machines; skips where there is none, or none of its own may be made of it."""
     default = os.path.expanduser("~/.cache/kubeadm-control-plane")
     cache = Path(os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or default)
-    found = [each.parents[2] for each in sorted(cache.glob("bases/*/usr/sbin/sshd"))]
+    # An sshd of Debian 13 lets nobody in for a while whose connections fail.
+    found = [each.parents[2] for each in sorted(cache.glob(f"bases/{debian.SUITE}-*/usr/sbin/sshd"))]
     if not found or os.geteuid() != 0:
         pytest.skip("no system with an sshd in the cache, or not root: build a machine image first")
     return found[-1]
