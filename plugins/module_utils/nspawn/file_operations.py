@@ -165,19 +165,26 @@ def link_tree(source: str, target: str, is_mutable: t.Callable[[str], bool]) -> 
         target: the copy; must not exist.
         is_mutable: told a path relative to ``source``; True asks for a real copy of that file.
 
-    Across file systems every file is copied.
+    Across file systems and mounts every file is copied.
     """
-    linkable = os.stat(source).st_dev == os.stat(os.path.dirname(target)).st_dev
     for path, folders, names in os.walk(source):
         relative = os.path.relpath(path, source)
         here = os.path.normpath(os.path.join(target, relative))
         _make_like(path, here)
         for name in names + [each for each in folders if os.path.islink(os.path.join(path, each))]:
             origin, copy = os.path.join(path, name), os.path.join(here, name)
-            if linkable and not is_mutable(os.path.normpath(os.path.join(relative, name))):
-                os.link(origin, copy, follow_symlinks=False)
-            else:
+            if is_mutable(os.path.normpath(os.path.join(relative, name))) or not _linked(origin, copy):
                 shutil.copy2(origin, copy, follow_symlinks=False)
+
+
+def _linked(origin: str, copy: str) -> bool:
+    try:
+        os.link(origin, copy, follow_symlinks=False)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        return False
+    return True
 
 
 def _make_like(origin: str, copy: str) -> None:

@@ -23,6 +23,13 @@ with file_operations.locked(sys.argv[1], 5):
 """
 
 
+COPY = """
+import sys
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import file_operations
+file_operations.link_tree(sys.argv[1], sys.argv[2], lambda path: False)
+"""
+
+
 @pytest.fixture
 def holder(tmp_path):
     """A process that holds a lock until it is killed."""
@@ -102,6 +109,21 @@ def test_a_copy_shares_what_never_changes_and_nothing_else(tmp_path):
     assert os.readlink(target / "link") == "blobs/one"
     assert os.readlink(target / "to-folder") == "blobs"
     assert (target / "blobs").stat().st_mode == (source / "blobs").stat().st_mode
+
+
+def test_a_copy_under_another_mount_of_the_same_file_system_is_one_of_its_own(tmp_path):
+    """As with two volumes of a container: no hard link goes from one mount to another."""
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("a mount of its own needs root")
+    source, folder = tmp_path / "source", tmp_path / "folder"
+    source.mkdir()
+    folder.mkdir()
+    (source / "one").write_text("layer")
+    mount = ["unshare", "--mount", "sh", "-ec", 'mount --bind "$1" "$1"; shift; exec "$@"', "sh", str(folder)]
+    copy = [sys.executable, "-c", COPY, str(source), str(folder / "target")]
+    subprocess.run([*mount, *copy], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True)
+    assert (folder / "target" / "one").read_text() == "layer"
+    assert not (folder / "target" / "one").samefile(source / "one")
 
 
 def test_removing_what_is_gone_is_fine(tmp_path):
