@@ -138,11 +138,13 @@ class Workspace:
         """The stored objects of a kind, read from their files."""
         # Tests look at them twenty times a second while they wait.
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return [
-            yaml.load(path.read_text(), Loader=loader)
-            for path in sorted(self.store.glob(f"{namespace}/{kind.lower()}*/*.yaml"))
-            if path.parent.name.partition(".")[0] == kind.lower()
-        ]
+        found = []
+        for path in sorted(self.store.glob(f"{namespace}/{kind.lower()}*/*.yaml")):
+            # A run beside the look may delete an object after it was listed.
+            with contextlib.suppress(FileNotFoundError):
+                if path.parent.name.partition(".")[0] == kind.lower():
+                    found.append(yaml.load(path.read_text(), Loader=loader))
+        return found
 
     def command(self, playbook: str, *arguments: str) -> list[str]:
         """The command line that a user would type; its further inventories are kept for what is shown of a test that failed."""
