@@ -42,15 +42,15 @@ def kubeconfig_of(server: ApiServer, user: str, group: str = "") -> str:
 
 
 @contextlib.contextmanager
-def garbage_collector(server: ApiServer, folder: Path, *others: str) -> t.Iterator[None]:
-    """Have the real garbage collector at work, and other controllers of kube-controller-manager by their names."""
+def controller_manager(server: ApiServer, folder: Path, *controllers: str) -> t.Iterator[None]:
+    """Have the real kube-controller-manager at work, with these of its controllers alone."""
     binary = find_binary("kube-controller-manager")
     if binary is None:
         pytest.skip("no kube-controller-manager: set KUBERNETES_BINARIES, or build a machine image first")
     command = [
         binary,
         f"--kubeconfig={server.kubeconfig}",
-        f"--controllers={','.join(('garbagecollector', *others))}",
+        f"--controllers={','.join(controllers)}",
         "--leader-elect=false",
         "--bind-address=127.0.0.1",
         f"--secure-port={free_port()}",

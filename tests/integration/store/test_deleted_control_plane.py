@@ -15,7 +15,7 @@ import pytest
 import yaml
 from api_server import ApiServer
 from etcd_cluster import until
-from management import Kubectl, Runs, garbage_collector
+from management import Kubectl, Runs, controller_manager
 from management_workspace import ManagementWorkspace
 from store_objects import machine
 from workspace import consent_of
@@ -79,7 +79,7 @@ def test_a_new_one_in_its_place(empty_server: ApiServer, tmp_path: Path, monkeyp
     """Deleted in order, blocked until somebody consents to a new one, made with the keys that the Cluster has kept, and a cluster like any other then."""
     workspace = ManagementWorkspace.over(empty_server, tmp_path / "workspace", monkeypatch)
     store, kubectl = workspace.objects_store, Kubectl(empty_server)
-    with garbage_collector(empty_server, tmp_path):
+    with controller_manager(empty_server, tmp_path, "garbagecollector"):
         workspace.manifest(NAME, replicas=1)
         workspace.playbook("reconcile").succeeded()
         before = keys(store)

@@ -14,7 +14,7 @@ import yaml
 from actions import run_action
 from api_server import ApiServer
 from etcd_cluster import until
-from management import Kubectl, garbage_collector
+from management import Kubectl, controller_manager
 from management_workspace import KINDS
 from workspace import cluster_documents
 
@@ -78,7 +78,7 @@ def test_what_goes_what_stays_and_the_way_back(api: Object, empty_server: ApiSer
     before = kept(store)
     [own] = [each.partition("/")[2] for each in before if each.startswith("Machine/")]
     assert {*KEYS, f"NspawnMachine/{own}", f"NspawnCluster/{NAME}"} <= {*before}
-    with garbage_collector(empty_server, tmp_path, "namespace"):
+    with controller_manager(empty_server, tmp_path, "garbagecollector", "namespace"):
         kubectl("delete", "namespace", NAMESPACE, "--wait=false")
         stays = [f"Cluster/{NAME}", f"KubeadmControlPlane/{NAME}-control-plane", f"Machine/{own}"]
         leases = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"

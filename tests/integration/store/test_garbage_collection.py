@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from api_server import ApiServer
 from etcd_cluster import until
-from management import Kubectl, garbage_collector
+from management import Kubectl, controller_manager
 from management_workspace import KINDS, ManagementWorkspace
 from store_objects import machine
 
@@ -28,7 +28,7 @@ def workspace(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.fixture
 def collector(workspace: ManagementWorkspace, server: ApiServer, tmp_path: Path) -> t.Iterator[None]:
     """The garbage collector, at work."""
-    with garbage_collector(server, tmp_path):
+    with controller_manager(server, tmp_path, "garbagecollector"):
         yield
 
 

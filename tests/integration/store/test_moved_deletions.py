@@ -13,7 +13,7 @@ import moves
 import pytest
 from api_server import ApiServer
 from etcd_cluster import until
-from management import Kubectl, Runs, garbage_collector
+from management import Kubectl, Runs, controller_manager
 from moves import MACHINE, SECRET, everything, missing, move, opened
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
@@ -76,7 +76,7 @@ def contents(store: Store) -> Object:
 def cascaded(server: ApiServer, runs: Runs, store: KubernetesStore, folder: Path) -> str:
     """Delete the control plane as ``--cascade=foreground`` does, until the collector is through; returns the machine."""
     [name] = [each["metadata"]["name"] for each in store.list(MACHINE, "default")]
-    with garbage_collector(server, folder):
+    with controller_manager(server, folder, "garbagecollector"):
         Kubectl(server)("delete", "kcp/prod-control-plane", "--cascade=foreground", "--wait=false")
         until("the cascade is through", lambda: of_the_machine(store) == [f"Machine {name}"])
         until("the machine is marked", lambda: moves.marked(store) == [name])
@@ -118,7 +118,7 @@ def test_the_copy_keeps_what_a_cascade_took(
     runs.store = copy
     assert not runs("run", use_export=True, vault_password=PASSWORD).get("failed")
     runs("run", state="absent", vault_password=PASSWORD)
-    with garbage_collector(server, tmp_path):
+    with controller_manager(server, tmp_path, "garbagecollector"):
         moved = runs("cluster_move", to=itself, vault_password=PASSWORD)
         assert not moved.get("failed"), moved
         moves_on = {
