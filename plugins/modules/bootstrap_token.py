@@ -169,7 +169,7 @@ def absent(module: MachineModule, client: ApiClient) -> dict[str, object]:
     if not bootstrap_token.TOKEN_ID_PATTERN.fullmatch(token_id):
         raise NodeError("token_id is not the first part of a bootstrap token.", "Give six of a-z and 0-9.")
     if module.check_mode:
-        return {"changed": bootstrap_token.exists(client, token_id), "token_id": token_id}
+        return {"changed": client.get(bootstrap_token.path_of(token_id)) is not None, "token_id": token_id}
     return {"changed": bootstrap_token.delete(client, token_id), "token_id": token_id}
 
 

@@ -76,6 +76,14 @@ def server_time(client: ApiClient) -> datetime.datetime:
     return read_date(client.date) or datetime.datetime.now(datetime.timezone.utc)
 
 
+def path_of(token_id: str) -> str:
+    """Return the path of a token's Secret.
+
+    The ID is the six characters before the point.
+    """
+    return f"{_SECRETS}/bootstrap-token-{token_id}"
+
+
 def create(client: ApiClient, document: t.Mapping[str, t.Any]) -> bool:
     """Create a token's Secret; return False where the token's ID exists.
 
@@ -98,7 +106,7 @@ def signs(client: ApiClient, token: str) -> t.Optional[bool]:
         ValueError: another token has its ID (the message doesn't show it).
     """
     token_id, secret = token.split(".")
-    stored = client.get(f"{_SECRETS}/bootstrap-token-{token_id}")
+    stored = client.get(path_of(token_id))
     if stored is None:
         return None
     data = {key: base64.b64decode(value).decode(errors="replace") for key, value in (stored.get("data") or {}).items()}
@@ -108,20 +116,9 @@ def signs(client: ApiClient, token: str) -> t.Optional[bool]:
     return data.get("usage-bootstrap-signing") == "true" and end > server_time(client).timestamp()
 
 
-def exists(client: ApiClient, token_id: str) -> bool:
-    """Return whether a token of that ID exists.
-
-    Its Secret is read, and nothing of it is kept.
-    """
-    return client.get(f"{_SECRETS}/bootstrap-token-{token_id}") is not None
-
-
 def delete(client: ApiClient, token_id: str) -> bool:
-    """Delete a token by its ID and return whether it existed.
-
-    The ID is the six characters before the point.
-    """
-    path = f"{_SECRETS}/bootstrap-token-{token_id}"
+    """Delete a token by its ID and return whether it existed."""
+    path = path_of(token_id)
     answer = client.send("DELETE", path)
     if answer.status == 404:
         return False

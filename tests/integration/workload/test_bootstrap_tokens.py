@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
-from api_server import ApiServer, find_binary
-from etcd_cluster import free_port, until
-from filled_api import PODS
+from api_server import ApiServer
+from etcd_cluster import until
+from management import controller_manager
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import bootstrap_token
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import ApiClient, ApiError
@@ -44,8 +43,7 @@ def test_a_token_is_created_once_and_deleted_by_its_id(server: ApiServer) -> Non
         document = bootstrap_token.secret_document(token, 900, "for a test", now)
         assert bootstrap_token.create(client, document)
         assert not bootstrap_token.create(client, document)
-        assert bootstrap_token.exists(client, token_id)
-        stored = client.get(f"{PODS[:-5]}/secrets/bootstrap-token-{token_id}")
+        stored = client.get(bootstrap_token.path_of(token_id))
         assert stored is not None and stored["type"] == "bootstrap.kubernetes.io/token"
         assert bootstrap_token.delete(client, token_id)
         assert not bootstrap_token.delete(client, token_id)
@@ -74,38 +72,15 @@ def info(workload: Workload) -> Workload:
     return workload
 
 
-@pytest.fixture
-def controller_manager(info: Workload, tmp_path: Path) -> t.Iterator[None]:
-    """The real one, with the controller that signs alone."""
-    program = find_binary("kube-controller-manager")
-    assert program, "it is built with kube-apiserver"
-    command = [
-        program,
-        "--controllers=bootstrapsigner",
-        f"--kubeconfig={info.server.kubeconfig}",
-        "--leader-elect=false",
-        "--port=0",
-        f"--secure-port={free_port()}",
-        f"--cert-dir={tmp_path}",
-    ]
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
-
-
-def test_a_signature_is_the_one_of_the_controller_manager(info: Workload, request: pytest.FixtureRequest) -> None:
+def test_a_signature_is_the_one_of_the_controller_manager(info: Workload, tmp_path: Path) -> None:
     """It signs for the token that has no signature yet, and finds nothing to mend in the one that was written beforehand."""
     with info.server.client() as client:
         first, second = made(client), made(client)
         assert bootstrap_token.sign(client, first) is True
         assert bootstrap_token.sign(client, first) is False
         written = signatures(client)
-        request.getfixturevalue("controller_manager")
-        signed = until("both are signed", lambda: len(signatures(client)) > 1 and signatures(client), seconds=60.0)
+        with controller_manager(info.server, tmp_path, "bootstrapsigner"):
+            signed = until("both are signed", lambda: len(signatures(client)) > 1 and signatures(client), seconds=60.0)
         content = info.there(INFO)["data"]["kubeconfig"]
         assert signed == {each.split(".")[0]: bootstrap_token.signature(each, content) for each in (first, second)}
         assert written == {first.split(".")[0]: signed[first.split(".")[0]]}
@@ -121,7 +96,7 @@ def test_another_token_of_that_id_is_left_alone(info: Workload) -> None:
         with pytest.raises(ValueError, match="another token has the ID") as refused:
             bootstrap_token.signs(client, f"{token.split('.')[0]}.{'0' * 16}")
         assert token.split(".")[1] not in str(refused.value)
-        secret = f"{PODS[:-5]}/secrets/bootstrap-token-{token.split('.')[0]}"
+        secret = bootstrap_token.path_of(token.split(".")[0])
         info.patch(secret, {"stringData": {"expiration": "2026-01-01T00:00:00Z"}})
         assert bootstrap_token.signs(client, token) is False
         info.patch(secret, {"stringData": {"expiration": "2999-01-01T00:00:00Z", "usage-bootstrap-signing": "false"}})
