@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import shlex
@@ -83,6 +84,15 @@ def read_text(path: str) -> str:
             return file.read(65536).strip()
     except OSError:
         return ""
+
+
+def sha256_of(path: str) -> str:
+    """Return a file's SHA-256, as sha256sum prints it."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def end_process(pid: int, still: t.Callable[[], object]) -> None:

@@ -16,12 +16,12 @@ import typing as t
 import zlib
 
 from ...module_utils.common import sealed
-from ...module_utils.common.guard import NodeError, sync_directory, write_atomically
+from ...module_utils.common.guard import NodeError, sha256_of, sync_directory, write_atomically
 from ...module_utils.common.redact import redact
 from ...module_utils.common.sealed import SealError
 from ...module_utils.common.values import format_time
 from ...module_utils.etcd.snapshot import revision
-from ...module_utils.etcd.snapshot.transfer import PIECE_BYTES, digest, pack, unpack
+from ...module_utils.etcd.snapshot.transfer import PIECE_BYTES, pack, unpack
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Machine
 from ..observe.observation import Caller
@@ -79,7 +79,7 @@ def fetch(
     try:
         with file:
             _receive(caller, machine, snapshot, source, file)
-        whole = digest(partial)
+        whole = sha256_of(partial)
         if whole != snapshot.get("sha256"):
             raise _Wrong("its hash is not the one of what was taken")
         facts = {
@@ -249,7 +249,7 @@ def send(caller: Caller, machine: Machine, path: str) -> str:
         ControlPlaneFailure: it did not arrive whole; nothing of it is kept there.
     """
     name, key, offset = os.path.basename(path), sealed.new_key(), 0
-    whole, size = digest(path), os.path.getsize(path)
+    whole, size = sha256_of(path), os.path.getsize(path)
     with open(path, "rb") as file:
         while offset < size:
             piece = file.read(PIECE_BYTES)

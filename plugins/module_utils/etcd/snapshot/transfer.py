@@ -8,13 +8,12 @@ The pieces are compressed too; sealed, so that no output of Ansible's shows a Se
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import typing as t
 import zlib
 
-from ...common.guard import NodeError, exclusive, remedy
+from ...common.guard import NodeError, exclusive, remedy, sha256_of
 from ...common.sealed import SealError, seal, unseal
 from .take import DIRECTORY, matches_its_hash
 
@@ -83,7 +82,7 @@ def write_piece(name: str, offset: int, content: str, key: str, sha256: str, dir
             os.fsync(file.fileno())
         if not sha256:
             return False
-        if digest(partial) != sha256 or not matches_its_hash(partial):
+        if sha256_of(partial) != sha256 or not matches_its_hash(partial):
             os.unlink(partial)
             raise NodeError(f"{path} did not come whole: its hash is not the one of what was sent.", "Send it again.")
         os.rename(partial, path)
@@ -110,12 +109,3 @@ def unpack(content: str, key: str) -> bytes:
     if not inflater.eof or inflater.unused_data:
         raise SealError("a piece did not come whole")
     return piece
-
-
-def digest(path: str) -> str:
-    """Return the SHA-256 of a file, as sha256sum prints it."""
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        for chunk in iter(lambda: file.read(1 << 20), b""):
-            found.update(chunk)
-    return found.hexdigest()

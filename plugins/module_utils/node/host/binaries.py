@@ -8,7 +8,6 @@ The programs are brought to a version, and the kubelet is restarted where its pr
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import stat
@@ -16,7 +15,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...common import systemd_units
-from ...common.guard import NodeError, remedy, sync_directory
+from ...common.guard import NodeError, remedy, sha256_of, sync_directory
 from ..components import kubelet
 from ..packages import packages, staged_packages
 from . import host_facts
@@ -138,8 +137,8 @@ class Binaries:
             if not stat.S_ISREG(os.stat(path).st_mode):
                 raise NodeError(f"{path} is no file.", fix)
             expected = wanted.checksums.get(name, "")
-            if expected and _digest(path) != expected:
-                raise NodeError(f"{path} has the checksum {_digest(path)}, {expected} is wanted.", fix)
+            if expected and (found := f"sha256:{sha256_of(path)}") != expected:
+                raise NodeError(f"{path} has the checksum {found}, {expected} is wanted.", fix)
         except OSError as error:
             raise NodeError(f"{path} can't be read: {error.strerror or error}.", fix) from error
         version = host_facts.version_of([path, *_VERSION_WORDS[name]]) if os.access(path, os.X_OK) else ""
@@ -184,14 +183,6 @@ class Binaries:
             return os.readlink(os.path.join(self.proc, pid, "exe")).endswith(" (deleted)")
         except OSError:
             return True
-
-
-def _digest(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(_CHUNK), b""):
-            digest.update(block)
-    return f"sha256:{digest.hexdigest()}"
 
 
 def _message(wanted: Wanted, before: t.Mapping[str, str], after: t.Mapping[str, str], restarted: bool) -> str:

@@ -12,13 +12,12 @@ Source: apt-get(8), sources.list(5), https://wiki.debian.org/DebianRepository/Fo
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
 import shutil
 import typing as t
 
 from ...common import timed_command
-from ...common.guard import NodeError
+from ...common.guard import NodeError, sha256_of
 from .packages import Apt, PackageManager
 
 ENDING = ".deb"
@@ -99,18 +98,9 @@ def describe(manager: PackageManager, archives: str, folder: str) -> None:
                 f"{path} is no package: {done.stderr.strip()[-300:]}.", "Write it again with the playbook bundle."
             )
         entries.append(
-            f"{done.stdout.strip()}\nFilename: ./{os.path.basename(path)}\nSize: {os.stat(copy).st_size}\nSHA256: {sha256(copy)}\n"
+            f"{done.stdout.strip()}\nFilename: ./{os.path.basename(path)}\nSize: {os.stat(copy).st_size}\nSHA256: {sha256_of(copy)}\n"
         )
     with open(os.path.join(repository, "Packages"), "w", encoding="utf-8") as file:
         file.write("\n".join(entries))
     with open(os.path.join(folder, manager.SOURCES, _SOURCE), "w", encoding="utf-8") as file:
         file.write(f"Types: deb\nURIs: file://{repository}/\nSuites: ./\nTrusted: yes\n")
-
-
-def sha256(path: str) -> str:
-    """Return a file's SHA-256."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()

@@ -22,7 +22,7 @@ import tempfile
 import typing as t
 
 from ...common import kubernetes_versions
-from ...common.guard import NodeError, read_text, remedy, write_atomically
+from ...common.guard import NodeError, read_text, remedy, sha256_of, write_atomically
 from . import community_repository, package_archives
 from .packages import PackageManager
 
@@ -152,5 +152,5 @@ def _digest(place: str) -> str:
     whole = hashlib.sha256()
     for path in sorted(glob.glob(os.path.join(glob.escape(place), "**"), recursive=True)):
         if path.endswith(_ARCHIVES):
-            whole.update(f"{os.path.relpath(path, place)} {package_archives.sha256(path)}\n".encode())
+            whole.update(f"{os.path.relpath(path, place)} {sha256_of(path)}\n".encode())
     return whole.hexdigest()

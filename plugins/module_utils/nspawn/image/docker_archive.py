@@ -15,6 +15,8 @@ import os
 import tarfile
 import typing as t
 
+from ...common.guard import sha256_of
+
 # The same files give the same image, whenever it is made.
 EPOCH = "1970-01-01T00:00:00Z"
 
@@ -44,11 +46,7 @@ def layer(files: t.Mapping[str, str], links: t.Mapping[str, str], target: str) -
             entry = tarfile.TarInfo(path)
             entry.type, entry.linkname = tarfile.SYMTYPE, says
             archive.addfile(entry)
-    digest = hashlib.sha256()
-    with open(target, "rb") as content:
-        for block in iter(lambda: content.read(1 << 20), b""):
-            digest.update(block)
-    return f"sha256:{digest.hexdigest()}"
+    return f"sha256:{sha256_of(target)}"
 
 
 def configuration(diff_id: str, entrypoint: t.Sequence[str], architecture: str) -> dict[str, t.Any]:

@@ -8,13 +8,13 @@ An archive's images are those that its contents name, whatever the file is calle
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import tarfile
 import typing as t
 
+from ...common.guard import sha256_of
 from ..errors import NspawnError
 from ..programs import run
 from .container_images import short_name
@@ -40,7 +40,7 @@ def digests(folder: str) -> list[tuple[str, str]]:
     Raises:
         NspawnError: there is no such folder.
     """
-    return [(os.path.relpath(path, folder), _digest(path)) for path in _files(folder)]
+    return [(os.path.relpath(path, folder), sha256_of(path)) for path in _files(folder)]
 
 
 def examine(folder: str, version: str, architecture: str) -> Found:
@@ -135,11 +135,3 @@ def _version(program: str) -> str:
     arguments = ["version", "--output", "short"] if os.path.basename(program) == "kubeadm" else ["--version"]
     found = REPORTED.search(run([program, *arguments], check=False).stdout)
     return found[0] if found else ""
-
-
-def _digest(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()

@@ -8,13 +8,13 @@ Images are pulled by containerd itself.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
 import typing as t
 import urllib.error
 
+from ...common.guard import sha256_of
 from ..errors import NspawnError
 from ..file_operations import locked
 from ..layout import Cache
@@ -84,12 +84,7 @@ def _fetch(url: str, path: str) -> None:
             f"can't download {url}: {error}. Check that this version is published and the host reachable; "
             "otherwise use the source debian-source (Debian's mirrors only) or directory (your own files)."
         ) from error
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    if digest.hexdigest() != expected:
-        raise NspawnError(
-            f"{url} has the checksum {digest.hexdigest()}, but {expected} is published. It was not used; run again."
-        )
+    found = sha256_of(path)
+    if found != expected:
+        raise NspawnError(f"{url} has the checksum {found}, but {expected} is published. It was not used; run again.")
     os.chmod(path, 0o755)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import signal
 import stat
@@ -41,6 +42,13 @@ def test_the_highest_fencing_number_is_kept_and_a_lower_one_refused(tmp_path: Pa
         guard.require_fencing(6, state)
     assert caught.value.highest == 7
     assert Path(state, "fencing").read_text() == "7\n"
+
+
+def test_a_files_sha_256_is_the_one_of_all_of_it(tmp_path: Path) -> None:
+    """More than one piece, the last one not whole."""
+    content = b"a" * (1 << 20) + b"bc"
+    (tmp_path / "large").write_bytes(content)
+    assert guard.sha256_of(str(tmp_path / "large")) == hashlib.sha256(content).hexdigest()
 
 
 def test_check_mode_keeps_no_number(tmp_path: Path) -> None:
