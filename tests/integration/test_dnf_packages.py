@@ -188,7 +188,12 @@ def test_what_is_staged_is_installed_when_the_repository_is_gone(host: Host, tmp
         assert host.module("host_packages", **staged)["packages"] == dict.fromkeys(NAMES, NEW)
         assert host.state() == before
         assert not host.module("host_packages", **staged)["changed"]
-        host.run("sh", "-c", "rm $(find /var/cache/kubeadm-control-plane -name 'kubectl*.rpm')")
+        # An archive of the same size.
+        changed = "it=$(find /var/cache/kubeadm-control-plane -name 'kubectl*.rpm'); printf x | dd of=$it bs=1 seek=$(($(stat -c %s $it) - 1)) conv=notrunc"
+        host.run("sh", "-c", changed)
+        said = host.module("kubernetes_binaries", version="v1.21.0", names=["kubeadm"], restart_kubelet=False)
+        assert said["failed"] and "(it was changed). Nothing was installed." in said["msg"], said
+        assert host.state() == before
         assert host.module("host_packages", **staged)["changed"]
     finally:
         mirror.stop()

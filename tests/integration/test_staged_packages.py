@@ -180,7 +180,7 @@ def test_archives_are_staged_where_no_repository_can_be_reached(node: Node) -> N
 
 
 def test_what_cannot_be_had_is_refused_and_leaves_what_is_staged(node: Node) -> None:
-    """A version that no repository has, in check mode as well. An upgrade for which something is gone since says where it was."""
+    """A version that no repository has, in check mode as well."""
     node.changed(node.stage())
     there = node.staged()
     for check in (True, False):
@@ -188,11 +188,28 @@ def test_what_cannot_be_had_is_refused_and_leaves_what_is_staged(node: Node) -> 
         assert len(refused["problems"]) == 3, refused
         assert f"No repository of this host has kubeadm 1.22.5-*; they have {NEW}, {OLD}." in refused["msg"]
     assert node.staged() == there
-    node.run("sh", "-c", "rm $(find /var/cache/kubeadm-control-plane -name 'kubectl*.deb')")
-    node.repository.stop()
-    said = node.upgrade("kubectl")
-    assert said["failed"] and "They were staged in /var/cache/kubeadm-control-plane/packages." in said["msg"], said
-    assert node.versions()["kubectl"] == OLD and "kubectl" in node.run("apt-mark", "showhold")
+
+
+@pytest.mark.parametrize(
+    ("damage", "how"),
+    [
+        ("truncate --size=-1 $it", "it was changed"),
+        # Of the same size: apt itself takes it.
+        ("printf x | dd of=$it bs=1 seek=$(($(stat -c %s $it) - 1)) conv=notrunc", "it was changed"),
+        ("rm $it", "it is missing"),
+    ],
+)
+def test_an_upgrade_refuses_what_was_damaged_since(node: Node, damage: str, how: str) -> None:
+    """Nothing is installed, of the others neither. It names the archive and what to do, and that helps."""
+    node.changed(node.stage())
+    before = node.state()
+    node.run("sh", "-c", f"it=$(find /var/cache/kubeadm-control-plane -name 'kubectl*.deb'); {damage}")
+    said = node.upgrade("kubeadm")
+    assert said["failed"] and f"/kubectl_{NEW}_all.deb ({how}). Nothing was installed." in said["msg"], said
+    assert "They were staged in /var/cache/kubeadm-control-plane/packages. Stage them again" in said["msg"], said
+    assert node.state() == before
+    node.run("rm", "-r", "/var/cache/kubeadm-control-plane/packages")
+    assert node.changed(node.upgrade("kubeadm")) and node.versions()["kubeadm"] == NEW
 
 
 @pytest.mark.parametrize(
@@ -211,13 +228,18 @@ def test_what_is_damaged_is_staged_again(node: Node, what: str, damage: str) -> 
 
 
 def test_a_removal_that_is_killed_leaves_no_record(node: Node) -> None:
-    """Something in the folder that can't be removed ends it in the midst. The next call stages again."""
+    """Something in the folder that can't be removed ends it in the midst. What is installed and what is left is said."""
     node.changed(node.stage())
     # Folders that something is mounted on: most likely one of them comes before the record in the folder's own order.
     packages = "/var/cache/kubeadm-control-plane/packages"
     stuck = f"for each in $(seq 30); do mkdir {packages}/$each && mount -t tmpfs tmpfs {packages}/$each; done"
     arguments = {"version": "v1.21.0", "names": list(NAMES), "restart_kubelet": False}
-    node.module_within(f"{stuck}; $module", "kubernetes_binaries", **arguments)
+    said = json.loads(node.module_within(f"{stuck}; $module", "kubernetes_binaries", **arguments).splitlines()[-1])
+    assert (
+        said["failed"]
+        and f"The packages are installed, and what was staged of them in {packages} can't be removed" in said["msg"]
+    ), said
+    assert node.versions() == dict.fromkeys((*NAMES, *COMPANIONS), NEW)
     assert "/packages/30" in node.listed() and "staged.json" not in node.listed()
 
 

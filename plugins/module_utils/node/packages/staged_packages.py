@@ -4,7 +4,8 @@
 """Packages for an upgrade, downloaded ahead.
 
 They lie in a folder with lists and a cache of its own, which nothing else of the package manager's cleans. There an upgrade takes them from,
-without a repository. The package manager verifies them by its signed lists, as always.
+without a repository. The package manager verifies them by its signed lists when they are downloaded. It takes what is in its cache
+later on without that: apt compares no more than a file's size. So their digests are recorded, and compared before they are installed.
 
 Source: apt-get(8), "--download-only"; dnf(8), "--downloadonly"; dnf.conf(5), "keepcache" and "metadata_expire".
 """
@@ -14,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import glob
-import hashlib
 import json
 import os
 import shutil
@@ -27,7 +27,7 @@ from . import community_repository, package_archives
 from .packages import PackageManager
 
 FOLDER: t.Final = "var/cache/kubeadm-control-plane/packages"
-# Written when all the others are there. It names the folder beside it that they are in, their versions, and the digest of all archives.
+# Written when all the others are there. It names the folder beside it that they are in, their versions, and each archive's digest.
 _RECORD = "staged.json"
 _ARCHIVES = (package_archives.ENDING, ".rpm")
 
@@ -46,7 +46,7 @@ def found(manager: PackageManager) -> dict[str, str]:
 def usable(manager: PackageManager) -> bool:
     """Return whether all of it is there, and can be installed."""
     try:
-        if not found(manager) or _digest(_place(manager)) != _record(manager).get("sha256"):
+        if not found(manager) or _damaged(manager):
             return False
         apart = manager.apart(_place(manager))
         apart.add([apart.at(name, version) for name, version in found(manager).items()], simulate=True)
@@ -75,7 +75,7 @@ def stage(manager: PackageManager, wanted: t.Mapping[str, str], describe: t.Call
             apart = manager.apart(made)
             apart.refresh()
             apart.add([apart.at(name, version) for name, version in wanted.items()], download=True)
-            record = {"folder": os.path.basename(made), "packages": dict(wanted), "sha256": _digest(made)}
+            record = {"folder": os.path.basename(made), "packages": dict(wanted), "archives": _digests(made)}
             write_atomically(os.path.join(folder(manager), _RECORD), json.dumps(record).encode(), 0o644)
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)
@@ -101,30 +101,46 @@ def install(manager: PackageManager, names: t.Sequence[str], version: str, patte
         pattern: as :meth:`PackageManager.install` takes it.
 
     Raises:
-        NodeError: the package manager failed.
+        NodeError: an archive is not as it was staged, and nothing was installed; or the package manager failed; or what was staged can't be
+            removed, and the packages are installed.
     """
     staged, wanted = found(manager), pattern or kubernetes_versions.package_pattern(version)
     if not all(fnmatch.fnmatchcase(staged.get(name, ""), wanted) for name in names):
         return False
+    again = (
+        f"They were staged in {folder(manager)}. Stage them again, or remove that folder: a repository is asked then."
+    )
+    try:
+        damaged = _damaged(manager)
+    except OSError as error:
+        what = f"The staged packages in {_place(manager)} can't be read: {error.strerror}. Nothing was installed."
+        raise NodeError(what, again) from error
+    if damaged:
+        what = f"These packages aren't as they were staged in {_place(manager)}: {'; '.join(damaged)}. Nothing was installed."
+        raise NodeError(f"{what} What they have in them by now was verified by no signature.", again)
     # The next patch level is looked for there, as after any upgrade.
     community_repository.point_to(manager.root, manager.REPOSITORIES, version)
     try:
         manager.apart(_place(manager), recorded=True).put({name: staged[name] for name in names})
     except NodeError as error:
-        fix = f"They were staged in {folder(manager)}. Stage them again, or remove that folder: a repository is asked then."
-        raise NodeError(error.what, fix) from error
+        raise NodeError(error.what, again) from error
     if manager.installed(staged) == staged:
         remove(manager)
     return True
 
 
 def remove(manager: PackageManager) -> None:
-    """Remove what is staged."""
-    # The record first: a run that is killed leaves none without its packages.
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(folder(manager), _RECORD))
-    if os.path.isdir(folder(manager)):
-        shutil.rmtree(folder(manager))
+    """Remove what is staged, once it is installed. Raises NodeError."""
+    try:
+        # The record first: a run that is killed leaves none without its packages.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(folder(manager), _RECORD))
+        if os.path.isdir(folder(manager)):
+            shutil.rmtree(folder(manager))
+    except OSError as error:
+        what = f"The packages are installed, and what was staged of them in {folder(manager)} can't be removed: {error.strerror}."
+        fix = f"{remedy(folder(manager), error)} It is of no use any more: remove it by hand, or the next staging does."
+        raise NodeError(what, fix) from error
 
 
 def _record(manager: PackageManager) -> dict[str, t.Any]:
@@ -147,10 +163,21 @@ def _remove_all_but(manager: PackageManager, place: str) -> None:
             shutil.rmtree(entry.path)
 
 
-def _digest(place: str) -> str:
-    """Return the SHA-256 of all archives' names and contents."""
-    whole = hashlib.sha256()
-    for path in sorted(glob.glob(os.path.join(glob.escape(place), "**"), recursive=True)):
-        if path.endswith(_ARCHIVES):
-            whole.update(f"{os.path.relpath(path, place)} {sha256_of(path)}\n".encode())
-    return whole.hexdigest()
+def _damaged(manager: PackageManager) -> list[str]:
+    """Return the archives that aren't as they were staged, and how."""
+    recorded, there = _record(manager).get("archives"), _digests(_place(manager))
+    if not isinstance(recorded, dict) or not recorded:
+        return [f"{_RECORD} has no digests"]
+    said = {
+        name: "it was changed" if name in there else "it is missing"
+        for name in recorded
+        if there.get(name) != recorded[name]
+    }
+    said.update((name, "it was added") for name in there if name not in recorded)
+    return [f"{name} ({what})" for name, what in sorted(said.items())]
+
+
+def _digests(place: str) -> dict[str, str]:
+    """Return the SHA-256 of all archives, by their paths below a folder."""
+    found = sorted(glob.glob(os.path.join(glob.escape(place), "**"), recursive=True))
+    return {os.path.relpath(path, place): sha256_of(path) for path in found if path.endswith(_ARCHIVES)}
