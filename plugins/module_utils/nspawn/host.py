@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Requirements of machines on this host: root and packages."""
+"""Requirements of machines on this host: root, packages, inotify instances."""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import shutil
 import typing as t
@@ -24,6 +26,9 @@ MACHINE_PACKAGES = (
 )
 # Debian starts this one by itself when it is installed; here every cluster's endpoint starts its own.
 SERVICES = {"haproxy": "haproxy.service"}
+# What systemd, kubelet, containerd and the rest of one machine hold (docs/machine_nspawn.md, "What it needs").
+INOTIFY_INSTANCES = 14
+INOTIFY_LIMIT = "/proc/sys/fs/inotify/max_user_instances"
 
 
 def require_root() -> None:
@@ -36,6 +41,38 @@ def require_root() -> None:
         raise NspawnError(
             f"local machines need root (mounts, namespaces, a bridge), and this process runs as user id {os.geteuid()}. "
             "Nothing was done. Run Ansible as root on this host, or set ansible_become for it."
+        )
+
+
+def require_inotify_instances(name: str) -> None:
+    """Check that one more machine can watch its files.
+
+    Where it can't, its kubelet ends at once, again and again. Machines are root's processes, and the kernel has one limit for all of a user's.
+    What is free can't be read, so it is taken and given back.
+
+    Raises:
+        NspawnError: there are too few.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    taken: list[int] = []
+    try:
+        while len(taken) < INOTIFY_INSTANCES:
+            number = libc.inotify_init1(os.O_CLOEXEC)
+            if number < 0:
+                break
+            taken.append(number)
+        code = ctypes.get_errno()
+    finally:
+        for number in taken:
+            os.close(number)
+    if len(taken) < INOTIFY_INSTANCES:
+        with open(INOTIFY_LIMIT, encoding="ascii") as file:
+            limit = int(file.read())
+        raise NspawnError(
+            f"machine {name} was not started: its systemd, kubelet and containerd need {INOTIFY_INSTANCES} inotify instances, and this host gives "
+            f"{len(taken)} more ({errno.errorcode.get(code, code)}; root may have {limit} in all, which its machines share). Without them its kubelet "
+            f"would end at once. Allow more: sysctl -w fs.inotify.max_user_instances={max(1024, 2 * limit)}, and the same in /etc/sysctl.d; "
+            "or delete other machines."
         )
 
 

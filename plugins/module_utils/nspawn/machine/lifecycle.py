@@ -22,6 +22,7 @@ from .. import pool, processes
 from ..addresses import Network, allocate, network_of
 from ..errors import NspawnError
 from ..file_operations import link_tree, locked, mounts_below, put, read_json, remove_tree, tail, write_json
+from ..host import require_inotify_instances
 from ..layout import Layout, MachineLayout
 from ..network import bridge_members, remove_machine_interface
 from ..programs import environment, run
@@ -175,6 +176,7 @@ def _launch(paths: MachineLayout, record: t.Mapping[str, t.Any], network: Networ
             f"machine {record['name']} can't start: its image {record['image']} is gone from the cache ({', '.join(missing)}). "
             "Delete the machine and make a new one."
         )
+    require_inotify_instances(record["name"])
     hierarchies = cgroups.detect()
     groups = cgroups.make(hierarchies, record["machineID"])
     start = Start(
