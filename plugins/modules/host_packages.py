@@ -71,6 +71,7 @@ options:
     description:
       - A folder on the host with archives of packages (C(*.deb)), as O(save) writes them, for a host that reaches no repository. They alone are looked
         into, and no repository is asked. No signature is looked for - they are as trustworthy as the way that they came.
+      - C(SHA256SUMS) there names them, as V(sha256sum) writes it. Where one of them is missing, or has another digest, nothing is installed.
       - For hosts of Debian and Ubuntu.
     type: path
   stage:
@@ -85,6 +86,7 @@ options:
     description:
       - An empty folder on the host, to which the packages are written with all that they depend on. kubeadm, kubelet, kubectl and cri-tools are of the
         versions that this host has, others of those that its repositories have now. Nothing is installed. The files belong to the folder's owner.
+        C(SHA256SUMS) has their digests.
       - For hosts of Debian and Ubuntu. A node of a cluster may be asked for it, too.
       - It excludes O(archives), O(repositories), O(change_held) and O(stage).
     type: path
@@ -131,7 +133,7 @@ cgroup_driver:
   type: str
   sample: systemd
 saved:
-  description: The archives that were written.
+  description: The archives that were written, and the list of their digests.
   returned: success
   type: list
   elements: str

@@ -146,6 +146,7 @@ def test_archives_in_place_of_repositories(host: Host, repository: PackageReposi
     saved = host.preparation.save([*names, "containerd"], str(folder))
     assert host.files() == before
     assert sorted(Path(each).name.partition("_")[0] for each in saved) == [
+        "SHA256SUMS",
         "containerd",
         "cri-tools",
         "kubeadm",
@@ -161,7 +162,7 @@ def test_archives_in_place_of_repositories(host: Host, repository: PackageReposi
         other.preparation.ensure(dataclasses.replace(alone, version="v1.21.0"))
     with pytest.raises(Refused, match="Unable to locate package no-such-runtime"):
         other.preparation.ensure(dataclasses.replace(alone, others=("no-such-runtime",)))
-    with pytest.raises(Refused, match="has no archive of a package"):
+    with pytest.raises(Refused, match="have no list of their digests"):
         other.preparation.ensure(dataclasses.replace(alone, archives=str(tmp_path)))
     other.preparation.ensure(alone, check=True)
     assert other.files() == before
@@ -171,6 +172,35 @@ def test_archives_in_place_of_repositories(host: Host, repository: PackageReposi
     assert f"({OLD})" in (other.root / "var/log/apt/history.log").read_text()
     # What is there needs no archive again.
     assert other.preparation.ensure(dataclasses.replace(alone, archives="/none")) == (after, after)
+
+
+def test_archives_that_are_not_those_of_their_list_are_refused(
+    host: Host, repository: PackageRepository, tmp_path: Path
+) -> None:
+    """All of them are named, in check mode as well, and nothing is installed. What the list doesn't name is not taken."""
+    folder = tmp_path / "archives"
+    shutil.copytree(repository.folder, folder)
+    # dpkg still reads what package it is, and apt would install kubeadm before it finds out.
+    with (folder / f"kubelet_{OLD}_all.deb").open("r+b") as file:
+        file.truncate(file.seek(0, 2) - 1)
+    (folder / f"kubectl_{OLD}_all.deb").unlink()
+    alone, before = Wanted("v1.20.2", (), others=("containerd",), archives=str(folder)), host.files()
+    for check in (True, False):
+        with pytest.raises(Refused) as refused:
+            host.preparation.ensure(alone, check=check)
+        assert f"kubectl_{OLD}_all.deb is missing; kubelet_{OLD}_all.deb was cut or changed." in str(refused.value)
+    assert host.files() == before
+    lines = (folder / "SHA256SUMS").read_text().splitlines(keepends=True)
+    for listed in (lines[:0], [*lines, "0" * 64 + "  ../../etc/shadow.deb\n"], [*lines, "not a line\n"]):
+        (folder / "SHA256SUMS").write_text("".join(listed))
+        with pytest.raises(Refused, match="SHA256SUMS is no list of archives"):
+            host.preparation.ensure(alone)
+    (folder / "SHA256SUMS").write_text(
+        "".join(each for each in lines if "kubelet_" not in each and "kubectl_" not in each)
+    )
+    with pytest.raises(Refused, match=r"has kubelet 1\.20\.2-\*; they have none at all"):
+        host.preparation.ensure(alone)
+    assert host.files() == before
 
 
 def test_everything_wrong_is_said_at_once_and_nothing_changed(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -80,6 +81,10 @@ def test_archives_of_packages_are_enough_or_nothing_is_changed(tmp_path: Path) -
     archives = PackageRepository(tmp_path)
     for name in ("kubeadm", "kubelet", "kubectl", "cri-tools", "a-runtime"):
         archives.pack(name, "1.20.2-1.1", {f"/opt/tests/{name}": "#!/bin/sh\n"})
+    archives.write_digests()
+    shutil.copytree(archives.folder, tmp_path / "damaged")
+    os.truncate(tmp_path / "damaged/kubelet_1.20.2-1.1_all.deb", 500)
+    (tmp_path / "damaged/kubectl_1.20.2-1.1_all.deb").unlink()
     local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "ansible_become": False}
     python = tmp_path / "python"
     python.write_text(
@@ -89,15 +94,18 @@ def test_archives_of_packages_are_enough_or_nothing_is_changed(tmp_path: Path) -
     hosts = {
         "fit": {**local, "host_packages": ["a-runtime"]},
         "unfit": {**local, "host_packages": ["no-runtime"]},
+        "damaged": {**local, "host_packages": ["a-runtime"], "host_package_directory": "damaged"},
+        "other": {**local, "host_packages": ["a-runtime"], "host_kubernetes_version": "v1.21.0"},
         "full": {**local, "host_packages": ["a-runtime"], "ansible_python_interpreter": str(python)},
     }
     variables = {
         "host_kubernetes_version": "v1.20.2",
         "host_kubernetes_repository": "",
-        "host_package_directory": "repository",
     }
+    for name in hosts:
+        hosts[name] = {**variables, "host_package_directory": "repository", **hosts[name]}
     role = {"import_role": {"name": "kubeadm.control_plane.host", "tasks_from": "preflight"}}
-    play = {"name": "Ask", "hosts": "all", "gather_facts": False, "vars": variables, "tasks": [role]}
+    play = {"name": "Ask", "hosts": "all", "gather_facts": False, "tasks": [role]}
     (tmp_path / "play.yml").write_text(json.dumps([play]))
     (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts}}))
     host = PrivateHost(tmp_path)
@@ -106,6 +114,8 @@ def test_archives_of_packages_are_enough_or_nothing_is_changed(tmp_path: Path) -
     words = ["ansible-playbook", "--check", "-i", str(tmp_path / "hosts.yml"), str(tmp_path / "play.yml")]
     said = host.run(*words, check=False)
     assert "  unfit: " in said and "Unable to locate package no-runtime" in said and "  fit: " not in said, said
+    assert "kubectl_1.20.2-1.1_all.deb is missing; kubelet_1.20.2-1.1_all.deb was cut or changed." in said, said
+    assert "has kubelet 1.21.0-*; they have 1.20.2-1.1." in said, said
     assert "  full: Archives of packages could not be brought to /var/tmp: No space left. See" in said, said
     assert "kubeadm-control-plane-" not in host.run("ls", "/var/tmp")
 
@@ -145,6 +155,8 @@ def test_images_and_packages_are_bundled_on_one_host_and_loaded_on_another(tmp_p
     assert said.count("TASK [kubeadm.control_plane.host : Make a folder for them]") == 2 and "changed=4 " in said
     assert os.listdir(tmp_path / "images") == ["r.example.com_5000_kube-apiserver_v1.20.2.tar"]
     archives = {each.name: each.read_text() for each in (tmp_path / "packages").iterdir()}
+    listed = {line.partition("  ")[2]: line[:64] for line in archives.pop("SHA256SUMS").splitlines()}
     assert sorted(archives) == ["containerd_1-1.6.20-1_all.deb", "kubelet_1.20.2-1.1_all.deb"]
+    assert listed == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in archives.items()}
     assert all("kubelet=1.20.2-1.1" in each and each.strip().endswith("procps") for each in archives.values()), archives
     assert host.present.read_text() == f"{API}\n"

@@ -74,6 +74,13 @@ class PackageRepository:
         # apt asks for a colon of the version as it is; Debian's own files have it encoded.
         shutil.copyfile(package, self.folder / package.name.replace("%3a", "-"))
 
+    def write_digests(self) -> None:
+        """Write the list that a folder of archives has."""
+        lines = [
+            f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.name}\n" for each in self.folder.glob("*.deb")
+        ]
+        (self.folder / "SHA256SUMS").write_text("".join(sorted(lines)))
+
     def publish(self, signed: bool = True) -> None:
         """Write the lists, and sign them."""
         entries = []
@@ -83,6 +90,7 @@ class PackageRepository:
             ).stdout
             digest = hashlib.sha256(package.read_bytes()).hexdigest()
             entries.append(f"{control}Filename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {digest}\n")
+        self.write_digests()
         listed = "\n".join(entries)
         (self.folder / "Packages").write_text(listed)
         digest = hashlib.sha256(listed.encode()).hexdigest()

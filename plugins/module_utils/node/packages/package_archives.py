@@ -5,14 +5,16 @@
 
 On one host apt downloads them from its signed repositories, with all that they depend on. On another the folder is a repository for one call:
 apt takes from it what is missing. Like archives of images, they come from the controller over the connection, and no signature is looked for again.
+A list of their digests is with them: an archive that was cut on its way would be found by dpkg alone, in the midst of an installation.
 
-Source: apt-get(8), sources.list(5), https://wiki.debian.org/DebianRepository/Format.
+Source: apt-get(8), sources.list(5), sha256sum(1), https://wiki.debian.org/DebianRepository/Format.
 """
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import typing as t
 
@@ -21,7 +23,10 @@ from ...common.guard import NodeError, sha256_of
 from .packages import Apt, PackageManager
 
 ENDING = ".deb"
+DIGESTS = "SHA256SUMS"
 _SOURCE = "archives.sources"
+# As sha256sum writes it. A name is written into apt's lists.
+_LINE = re.compile(r"([0-9a-f]{64}) [ *]([^/\s]+\.deb)")
 
 
 def require_apt(manager: PackageManager) -> None:
@@ -35,6 +40,8 @@ def require_apt(manager: PackageManager) -> None:
 
 def save(manager: PackageManager, names: t.Sequence[str], folder: str) -> list[str]:
     """Download packages and their dependencies to a folder; return the files.
+
+    The last of them is the list of their digests.
 
     Args:
         manager: apt, of a host whose repositories have them, with lists as they are now.
@@ -63,8 +70,13 @@ def save(manager: PackageManager, names: t.Sequence[str], folder: str) -> list[s
         # A version's colon is encoded, which apt's file method takes for a URL's.
         plain = os.path.join(folder, os.path.basename(path).replace("%3a", "-"))
         os.rename(path, plain)
-        os.chown(plain, owner.st_uid, owner.st_gid, follow_symlinks=False)
         found.append(plain)
+    digests = os.path.join(folder, DIGESTS)
+    with open(digests, "w", encoding="utf-8") as file:
+        file.writelines(f"{sha256_of(path)}  {os.path.basename(path)}\n" for path in found)
+    found.append(digests)
+    for path in found:
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
     return found
 
 
@@ -73,34 +85,55 @@ def describe(manager: PackageManager, archives: str, folder: str) -> None:
 
     Args:
         manager: of this host.
-        archives: the folder with the archives; apt's own user has to read it.
+        archives: the folder with the archives and their list; what that doesn't name is not taken. apt's own user has to read it.
         folder: where the package manager is pointed to (:meth:`PackageManager.apart`).
 
     Raises:
-        NodeError: there is no such archive, or one can't be read.
+        NodeError: there is no list, or an archive of it is missing, is another one, or can't be read.
     """
     require_apt(manager)
-    paths = sorted(glob.glob(os.path.join(glob.escape(archives), f"*{ENDING}")))
-    if not paths:
-        raise NodeError(
-            f"{archives} has no archive of a package (*{ENDING}).", "Have some written by the playbook bundle."
-        )
-    entries = []
+    listed, entries, faults = _listed(archives), [], []
     repository = os.path.join(folder, "archives")
     os.makedirs(repository)
-    for path in paths:
+    for name, digest in listed.items():
         # Who owns the archives can't change the copy.
-        copy = os.path.join(repository, os.path.basename(path))
+        path, copy = os.path.join(archives, name), os.path.join(repository, name)
+        if not os.path.isfile(path):
+            faults.append(f"{name} is missing")
+            continue
         shutil.copyfile(path, copy)
+        if sha256_of(copy) != digest:
+            faults.append(f"{name} was cut or changed")
+            continue
         done = timed_command.run(["dpkg-deb", "--field", copy])
         if done.returncode != 0:
             raise NodeError(
                 f"{path} is no package: {done.stderr.strip()[-300:]}.", "Write it again with the playbook bundle."
             )
-        entries.append(
-            f"{done.stdout.strip()}\nFilename: ./{os.path.basename(path)}\nSize: {os.stat(copy).st_size}\nSHA256: {sha256_of(copy)}\n"
+        entries.append(f"{done.stdout.strip()}\nFilename: ./{name}\nSize: {os.stat(copy).st_size}\nSHA256: {digest}\n")
+    if faults:
+        raise NodeError(
+            f"The archives of packages aren't those that {DIGESTS} beside them names: {'; '.join(faults)}.",
+            "Bring the whole folder again from where bundle wrote it, or write it again with the playbook bundle.",
         )
     with open(os.path.join(repository, "Packages"), "w", encoding="utf-8") as file:
         file.write("\n".join(entries))
     with open(os.path.join(folder, manager.SOURCES, _SOURCE), "w", encoding="utf-8") as file:
         file.write(f"Types: deb\nURIs: file://{repository}/\nSuites: ./\nTrusted: yes\n")
+
+
+def _listed(archives: str) -> dict[str, str]:
+    """Return the digests of archives by their names. Raises NodeError."""
+    path, fix = (
+        os.path.join(archives, DIGESTS),
+        f"Have the playbook bundle write the folder. For packages of your own, run there: sha256sum *{ENDING} > {DIGESTS}",
+    )
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        raise NodeError(f"The archives of packages have no list of their digests ({path}).", fix) from None
+    found = [_LINE.fullmatch(line) for line in lines]
+    if not found or None in found:
+        raise NodeError(f"{path} is no list of archives (*{ENDING}) as sha256sum writes it.", fix)
+    return {each.group(2): each.group(1) for each in found if each}
