@@ -35,6 +35,9 @@ _SHOWN = 5
 _NODE_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _MIRROR = "kubernetes.io/config.mirror"
 _UNREACHABLE = "node.kubernetes.io/unreachable"
+# Until the scheduler has seen that a Node is cordoned, it may bind a pod to it. So neither a look that cordons it nor a kubectl that
+# such a look has started tells that it is empty.
+_EARLY = "early"
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ class Drain:
                 if not drained and not late:
                     before_change()
                     changed = self._work(record, wanted, cordoned, bool(pods))
-                over = drained or late or not pods
+                over = drained or late
                 if drained:
                     pods = []
             volumes: list[str] = []
@@ -221,7 +224,7 @@ class Drain:
             if wanted.timeout:
                 seconds = int(wanted.timeout - (self._now() - self._begun(record["startedAt"], wanted.started_at))) + 1
             self._unit.start(seconds=seconds, unreachable=bool(wanted.unreachable))
-            record["unit"] = "started"
+            record["unit"] = "started" if cordoned else _EARLY
             changed = True
         return changed
 
@@ -252,6 +255,8 @@ class Drain:
             waiting.append(f"pods {self._why(report.pods, wanted)}")
         if report.volumes:
             waiting.append(f"volumes {shortened([f'{each} (still attached)' for each in report.volumes], _SHOWN)}")
+        if not waiting and report.state == RUNNING:
+            return replace(report, message=f"Node {self._name} has just been cordoned, and is looked at again")
         if not waiting:
             return replace(report, message=self._done(wanted))
         words = "; ".join(waiting)

@@ -123,12 +123,34 @@ def test_a_node_without_pods_is_cordoned_and_that_is_all(lab: Lab) -> None:
     told = lab.look()
     assert (told.state, told.changed, told.message) == ("Drained", True, f"Node {NAME} would be cordoned")
     assert not lab.cordoned()
-    done = lab.drain()
+    done = lab.drain(wait=20)
     assert (done.state, done.changed) == ("Drained", True)
     assert lab.cordoned() and lab.systemd.started == []
     again = lab.drain()
     assert (again.state, again.changed) == ("Drained", False)
     assert lab.look().changed is False
+
+
+def test_a_pod_that_the_scheduler_binds_before_it_sees_the_cordon_is_evicted_too(lab: Lab) -> None:
+    """Whether the Node had no pod when it was cordoned, or kubectl had listed its pods already."""
+    report = lab.drain()
+    assert (report.state, report.message) == ("Running", f"Node {NAME} has just been cordoned, and is looked at again")
+    lab.pod("web")
+    assert lab.drain().pods == ("default/web",)
+    until("the pod is evicted", lambda: lab.ending("web"))
+    lab.kubelet_ends("web")
+    assert lab.drain(wait=20).state == "Drained"
+    lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"unschedulable": None}})
+    lab.pod("db")
+    lab.drain()
+    until("the pod is evicted", lambda: lab.ending("db"))
+    lab.kubelet_ends("db")
+    until("kubectl has ended", lambda: all(each.poll() == 0 for each in lab.systemd.processes.values()))
+    lab.pod("late")
+    assert lab.drain().state == "Running"
+    until("the pod is evicted", lambda: lab.ending("late"))
+    lab.kubelet_ends("late")
+    assert lab.drain(wait=20).state == "Drained"
 
 
 def test_another_machines_node_of_that_name_is_left_alone(lab: Lab) -> None:
@@ -271,6 +293,7 @@ def test_a_node_whose_kubelet_is_silent_tells_it_itself(lab: Lab) -> None:
 def test_attached_volumes_are_waited_for_within_their_own_bound(lab: Lab) -> None:
     lab.volume("data")
     lab.volume("other", attached=False)
+    lab.drain(volumes_timeout=30)
     first = lab.drain(volumes_timeout=30)
     assert (first.state, first.volumes) == ("Running", ("pv-data",))
     assert "pv-data (still attached)" in first.message
