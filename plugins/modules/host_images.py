@@ -18,7 +18,9 @@ description:
   - Loads archives into containerd where an image is missing, and writes archives of images that are there. No image is pulled or removed.
 options:
   kubernetes_version:
-    description: The version of Kubernetes, such as V(v1.30.2), which must be that of the host's kubeadm.
+    description:
+      - The version of Kubernetes, such as V(v1.30.2), which must be that of the host's kubeadm, or of the one that
+        M(kubeadm.control_plane.host_packages) has staged there (O(kubeadm.control_plane.host_packages#module:stage)).
     type: str
     required: true
   images:
@@ -77,6 +79,11 @@ missing:
   returned: success
   type: list
   elements: str
+out_of_reach:
+  description: Why those that are missing can't be pulled from this host; empty where they may be, or where only the container runtime knows.
+  returned: success
+  type: str
+  sample: registry.k8s.io can't be reached from here
 archives:
   description: The name of each needed image's archive, as O(save) writes it.
   returned: success
@@ -95,6 +102,9 @@ from ..module_utils.node import arguments
 from ..module_utils.node.bootstrap.image_check import Images
 from ..module_utils.node.host import host_facts, image_archives, missing_images
 from ..module_utils.node.machine_module import MachineModule
+from ..module_utils.node.packages import packages, staged_kubeadm
+
+_SHORT = ("version", "-o", "short")
 
 
 def main() -> None:
@@ -114,13 +124,7 @@ def main() -> None:
     images = Images.read(params["kubernetes_version"], params["images"])
     with module.failing(NodeError):
         module.check()
-        version = host_facts.version_of(["kubeadm", "version", "-o", "short"])
-        if version != images.version:
-            raise NodeError(
-                f"kubeadm is {version or 'not there'} on this host, and only kubeadm {images.version} knows the images of that version.",
-                "Install that version, as the playbook prepare does, or ask another host.",
-            )
-        needed = missing_images.needed(images)
+        needed = needed_by(images)
         missing = lacking(images, needed)
         loads = bool(params["load"] and missing)
         if loads and not module.check_mode:
@@ -129,12 +133,35 @@ def main() -> None:
         there = [each for each in needed if each not in missing]
         if params["save"] and not module.check_mode:
             saved = image_archives.save(there, params["save"])
+        no_way = missing_images.out_of_reach(missing, images.pull)
     module.exit_json(
         changed=loads or bool(params["save"] and there),
         needed=needed,
         missing=missing,
+        out_of_reach=no_way,
         archives={each: image_archives.archive_name(each) for each in needed},
         saved=saved,
+    )
+
+
+def needed_by(images: Images) -> list[str]:
+    """Return the images that kubeadm of that version takes.
+
+    It is installed or staged here.
+
+    Raises:
+        NodeError: it is neither, or doesn't list them.
+    """
+    version = host_facts.version_of(["kubeadm", *_SHORT])
+    if version == images.version:
+        return missing_images.needed(images)
+    # Each family of systems has it in the same place, and others have none.
+    with staged_kubeadm.unpacked(packages.PackageManager()) as staged:
+        if staged and host_facts.version_of([staged, *_SHORT]) == images.version:
+            return missing_images.needed(images, missing_images.ImagePlaces(kubeadm=staged))
+    raise NodeError(
+        f"kubeadm is {version or 'not there'} on this host, and only kubeadm {images.version} knows the images of that version.",
+        "Install or stage that version, as the playbook prepare does, or ask another host.",
     )
 
 

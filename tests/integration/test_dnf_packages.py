@@ -168,7 +168,7 @@ def test_what_is_staged_is_installed_when_the_repository_is_gone(host: Host, tmp
         for version in (OLD, NEW):
             number = version.partition("-")[0]
             for name in NAMES:
-                program = f"#!/bin/sh\necho v{number}\n"
+                program = f"#!/bin/sh\n[ $1 = config ] && echo r.example.com/etcd:{number} || echo v{number}\n"
                 mirror.pack(
                     name,
                     version,
@@ -188,6 +188,11 @@ def test_what_is_staged_is_installed_when_the_repository_is_gone(host: Host, tmp
         assert host.module("host_packages", **staged)["packages"] == dict.fromkeys(NAMES, NEW)
         assert host.state() == before
         assert not host.module("host_packages", **staged)["changed"]
+        # The images are those that the staged kubeadm takes.
+        host.run("sh", "-c", "printf '#!/bin/sh\n' > /usr/local/bin/ctr && chmod 755 /usr/local/bin/ctr")
+        own = {"criSocket": "/run/containerd/containerd.sock"}
+        asked = host.module("host_images", kubernetes_version="v1.21.0", images=own)
+        assert asked["needed"] == ["r.example.com/etcd:1.21.0"] == asked["missing"], asked
         # An archive of the same size.
         changed = "it=$(find /var/cache/kubeadm-control-plane -name 'kubectl*.rpm'); printf x | dd of=$it bs=1 seek=$(($(stat -c %s $it) - 1)) conv=notrunc"
         host.run("sh", "-c", changed)

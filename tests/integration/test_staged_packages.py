@@ -21,6 +21,12 @@ NAMES = ("kubeadm", "kubelet", "kubectl")
 OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
 # What comes with Kubernetes: the newer kubeadm and kubelet don't do with the older ones.
 COMPANIONS = {"cri-tools": "kubeadm", "kubernetes-cni": "kubelet"}
+# The last one is in no registry. What the stand-ins have is lines of a file, and so is an archive.
+IMAGES = ("r.example.com/kube-apiserver", "r.example.com/etcd", "r.example.com/coredns")
+RUNTIME = {
+    "ctr": "shift 3; touch /opt/images; case $1 in list) cat /opt/images ;; import) cat $2 >> /opt/images ;; esac",
+    "crictl": "case $2 in *coredns*) exit 1 ;; *) echo $2 >> /opt/images ;; esac",
+}
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="dpkg and mounts need root"),
     pytest.mark.skipif(shutil.which("apt-get") is None, reason="this host has no apt"),
@@ -54,7 +60,9 @@ class Node(PrivateHost):
         number = version.partition("-")[0]
         for name in NAMES:
             needed = ", ".join(f"{each} (>= {least or number})" for each, by in COMPANIONS.items() if by == name)
-            self.repository.pack(name, version, {f"/usr/local/bin/{name}": f"#!/bin/sh\necho v{number}\n"}, needed)
+            images = "\n".join(f"{each}:v{number}" for each in IMAGES)
+            program = f"#!/bin/sh\n[ $1 = config ] && echo '{images}' || echo v{number}\n"
+            self.repository.pack(name, version, {f"/usr/local/bin/{name}": program}, needed)
         for name in COMPANIONS:
             self.repository.pack(name, version, {f"/opt/tests/{name}": version})
         self.repository.publish()
@@ -80,7 +88,7 @@ class Node(PrivateHost):
         """Install programs as the Action does."""
         return self.module("kubernetes_binaries", version="v1.21.0", names=list(names), restart_kubelet=False)
 
-    def play(self, hosts: dict[str, str], others: t.Sequence[str] = ()) -> str:
+    def play(self, hosts: dict[str, str], others: t.Sequence[str] = (), *more: str) -> str:
         """Run the play of the playbook prepare on this node under these names, with the version to stage for each; return what it printed.
 
         ``others`` are of a cluster that is not selected.
@@ -90,7 +98,7 @@ class Node(PrivateHost):
         rows = [{"name": each, "machine": "" if each in others else f"m-{each}", "missing": []} for each in hosts]
         wanted = {
             "kubernetes_version": "v1.20.2",
-            "images": {},
+            "images": {"criSocket": "/run/containerd/containerd.sock"},
             "cgroup_driver": "",
             "bind_port": 6443,
             "endpoint_port": 0,
@@ -109,7 +117,7 @@ class Node(PrivateHost):
         (self.folder / "play.yml").write_text(json.dumps([first, play]))
         groups = {"control_planes": {"hosts": {"selected": found}}, "kubeadm_pool": {"hosts": entries}}
         (self.folder / "hosts.yml").write_text(json.dumps(groups))
-        words = ["ansible-playbook", "-i", str(self.folder / "hosts.yml"), str(self.folder / "play.yml")]
+        words = ["ansible-playbook", "-i", str(self.folder / "hosts.yml"), str(self.folder / "play.yml"), *more]
         return self.run(*words, check=False)
 
     def state(self) -> str:
@@ -324,10 +332,42 @@ def test_the_role_stages_on_nodes_and_touches_nothing_else_there(node: Node) -> 
     assert "  unfit: No repository of this host has kubeadm 1.22.5-*" in said and "  fit: " not in said, said
     assert not node.staged()
     said = node.play({"fit": "v1.21.0"})
-    assert "that packages of v1.21.0 are staged" in said and "changed=1 " in said, said
+    assert "that packages and images of v1.21.0 are staged" in said and "changed=1 " in said, said
     assert node.state() == before and node.staged().count("_1.21.0-1.1_") == 5
     assert "changed=0 " in node.play({"fit": "v1.21.0"})
     assert "changed=0 " in node.play({"fit": ""})
+
+
+@pytest.mark.full
+def test_images_of_what_is_staged_come_from_a_folder_and_a_registry(node: Node) -> None:
+    """By the staged kubeadm's own list. What can't be had is said, and no failure; a second run, and check mode, change nothing; nothing is installed."""
+    node.run("sh", "-c", "mkdir -p /etc/kubernetes && touch /etc/kubernetes/kubelet.conf")
+    # That the runtime may know a mirror.
+    node.run("sh", "-c", "mkdir -p /etc/containerd/certs.d && touch /etc/containerd/certs.d/hosts.toml")
+    for name, body in RUNTIME.items():
+        (node.folder / name).write_text(f"#!/bin/sh\n{body}\n")
+        node.run("install", str(node.folder / name), f"/usr/local/bin/{name}")
+    (node.folder / "images").mkdir()
+    (node.folder / "images/own.tar").write_text(f"{IMAGES[0]}:v1.21.0\n")
+    before, more = node.state(), ("-e", "host_image_directory=images")
+    assert "packages and images of v1.21.0 are staged" in node.play({"fit": "v1.21.0"}, (), *more, "--check")
+    said = node.play({"fit": "v1.21.0"}, (), *more)
+    assert (
+        f"fit still lacks {IMAGES[2]}:v1.21.0: no archive in images has it, and it could not be pulled (crictl pull)."
+        in said
+    ), said
+    assert node.run("cat", "/opt/images").split() == [f"{each}:v1.21.0" for each in IMAGES[:2]]
+    assert node.state() == before and "unpacked-" not in node.listed()
+    assert "images" not in node.run("sh", "-c", "ls /var/lib/kubeadm-control-plane || true")
+    assert f"fit pulls what no archive has of {IMAGES[2]}:v1.21.0." in node.play(
+        {"fit": "v1.21.0"}, (), *more, "--check"
+    )
+    node.run("sh", "-c", f"echo {IMAGES[2]}:v1.21.0 >> /opt/images")
+    for each in ((), ("--check",)):
+        said = node.play({"fit": "v1.21.0"}, (), *more, *each)
+        assert "changed=0 " in said and "still lacks" not in said and "failed=0" in said, said
+    said = node.play({"fit": "v1.21.0"}, (), "-e", "host_image_directory=none")
+    assert "host_image_directory none has no archive of images (*.tar)." in said and "failed=1" in said, said
 
 
 @pytest.mark.full

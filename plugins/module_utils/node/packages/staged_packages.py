@@ -17,6 +17,7 @@ import fnmatch
 import glob
 import json
 import os
+import re
 import shutil
 import tempfile
 import typing as t
@@ -53,6 +54,19 @@ def usable(manager: PackageManager) -> bool:
     except (NodeError, OSError):
         return False
     return True
+
+
+def archive_of(manager: PackageManager, name: str) -> str:
+    """Return the path of a staged package's archive.
+
+    "" where it isn't staged, or something of what is staged isn't as it was.
+    """
+    version = found(manager).get(name)
+    if not version or _damaged(manager):
+        return ""
+    beginning = re.compile(f"{re.escape(name)}[_-]{re.escape(version)}[._]")
+    names = [each for each in _record(manager)["archives"] if beginning.match(os.path.basename(each))]
+    return os.path.join(_place(manager), names[0]) if names else ""
 
 
 def stage(manager: PackageManager, wanted: t.Mapping[str, str], describe: t.Callable[[str], object]) -> None:
