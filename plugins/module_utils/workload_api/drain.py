@@ -35,8 +35,7 @@ _SHOWN = 5
 _NODE_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _MIRROR = "kubernetes.io/config.mirror"
 _UNREACHABLE = "node.kubernetes.io/unreachable"
-# Until the scheduler has seen that a Node is cordoned, it may bind a pod to it. So neither a look that cordons it nor a kubectl that
-# such a look has started tells that it is empty.
+# The scheduler may bind a pod before it sees the cordon: neither a look that cordons, nor a kubectl that it starts, tells that a Node is empty.
 _EARLY = "early"
 
 
@@ -255,10 +254,9 @@ class Drain:
             waiting.append(f"pods {self._why(report.pods, wanted)}")
         if report.volumes:
             waiting.append(f"volumes {shortened([f'{each} (still attached)' for each in report.volumes], _SHOWN)}")
-        if not waiting and report.state == RUNNING:
-            return replace(report, message=f"Node {self._name} has just been cordoned, and is looked at again")
         if not waiting:
-            return replace(report, message=self._done(wanted))
+            begun = f"Node {self._name} has just been cordoned, and is checked again"
+            return replace(report, message=begun if report.state == RUNNING else self._done(wanted))
         words = "; ".join(waiting)
         if report.state == TIMED_OUT:
             bounds = f"timeout {wanted.timeout} s, volumes_timeout {wanted.volumes_timeout} s"

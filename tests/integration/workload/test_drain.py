@@ -134,7 +134,7 @@ def test_a_node_without_pods_is_cordoned_and_that_is_all(lab: Lab) -> None:
 def test_a_pod_that_the_scheduler_binds_before_it_sees_the_cordon_is_evicted_too(lab: Lab) -> None:
     """Whether the Node had no pod when it was cordoned, or kubectl had listed its pods already."""
     report = lab.drain()
-    assert (report.state, report.message) == ("Running", f"Node {NAME} has just been cordoned, and is looked at again")
+    assert (report.state, report.message) == ("Running", f"Node {NAME} has just been cordoned, and is checked again")
     lab.pod("web")
     assert lab.drain().pods == ("default/web",)
     until("the pod is evicted", lambda: lab.ending("web"))
