@@ -18,6 +18,7 @@ from bare_hosts import CRI, BareHosts, address_of_controller, pack_kubernetes, r
 from host_pool import GROUP, NETWORK, pool_documents
 from lab_kubernetes import CACHE, NEXT, image_named, record, upgrades
 from mirror_behind_proxy import PASSWORD, USER, MirrorBehindProxy
+from next_version import NextVersion
 from package_repository import PackageRepository
 from workspace import Run, Workspace, cluster_documents
 
@@ -56,7 +57,7 @@ class Lab:
     def make(self) -> None:
         """Make hosts and repository, and write what a user writes."""
         [self.first, self.second] = self.hosts.make(2)
-        self.repository = repository_of(self.hosts, "nftables")
+        self.repository = repository_of(self.hosts, "nftables", whole=True)
         variables = {
             "host_kubernetes_repository": self.repository.serve(address_of_controller()),
             "host_kubernetes_repository_key": str(self.repository.key),
@@ -88,6 +89,10 @@ class Lab:
             yield made
         finally:
             made.stop()
+
+    def images(self, name: str) -> set[str]:
+        """The images that a host has."""
+        return set(self.hosts.ssh(name, "ctr --namespace k8s.io images ls -q").split())
 
     def answered(self, name: str) -> list[int]:
         """The ports of a host that a connection is accepted at, of those that the tests listen at."""
@@ -201,23 +206,21 @@ def test_nftables_is_opened_for_what_a_control_plane_needs(lab: Lab) -> None:
 
 
 def test_archives_alone_prepare_a_host(lab: Lab) -> None:
-    """Without repository and registry: packages and images are of folders, and the table lacks nothing."""
+    """What `bundle` wrote on one host is what another without repository and registry gets; the table lacks nothing. Again it changes nothing."""
     # What a build of this Kubernetes has no image of is to be there, too.
     for image in record()["missingImages"]:
         lab.hosts.ssh(lab.first, f"ctr --namespace k8s.io images tag {image_named('pause')} {image}")
-    lab.play("bundle", "-e", "host_image_directory=images").succeeded()
+    folders = {"host_image_directory": "images", "host_package_directory": "packages-of-bundle"}
+    lab.play("bundle", "-e", json.dumps(folders)).succeeded()
     lab.hosts.strip(lab.second)
-    assert lab.repository is not None
-    lab.prepare(
-        host_kubernetes_repository="",
-        host_package_directory=str(lab.repository.folder),
-        host_image_directory="images",
-    ).succeeded()
+    alone = {"host_kubernetes_repository": "", **folders}
+    lab.prepare(**alone).succeeded()
+    again = lab.prepare(**alone).succeeded()
+    assert [again.recap(name)["changed"] for name in (lab.first, lab.second)] == [0, 0]
     assert lab.play("check_hosts").succeeded().text.count("is free and lacks nothing") == 2
     assert lab.hosts.ssh(lab.second, "apt-mark showhold").split() == HELD
     assert lab.hosts.ssh(lab.second, "ls /etc/apt/sources.list.d /var/tmp").count("kube") == 0
-    images = lab.hosts.ssh(lab.second, "ctr --namespace k8s.io images ls -q").split()
-    assert set(record()["images"]) <= set(images)
+    assert set(record()["images"]) <= lab.images(lab.second)
 
 
 def test_one_command_makes_a_control_plane_of_them(lab: Lab) -> None:
@@ -229,16 +232,45 @@ def test_one_command_makes_a_control_plane_of_them(lab: Lab) -> None:
 
 
 @upgrades
-def test_packages_for_an_upgrade_come_to_the_node_alone(lab: Lab) -> None:
+def test_packages_and_images_for_an_upgrade_come_to_the_node_alone(lab: Lab) -> None:
     """What it runs stays as it is, and so does the free host. Again it changes nothing."""
     assert lab.repository is not None
     pack_kubernetes(lab.repository, lab.hosts, NEXT)
     lab.repository.publish()
+    # What a build of this Kubernetes has no image of.
+    for image in record(NEXT)["missingImages"]:
+        lab.hosts.ssh(lab.first, f"ctr --namespace k8s.io images tag --force {image_named('pause')} {image}")
     before = [lab.hosts.ssh(name, STATE) for name in (lab.first, lab.second)]
-    done = lab.prepare(host_stage_version=NEXT).succeeded()
-    assert [done.recap(name)["changed"] for name in (lab.first, lab.second)] == [1, 0]
+    staged = {"host_stage_version": NEXT, "host_image_directory": str(NextVersion(NEXT).archives)}
+    done = lab.prepare(**staged).succeeded()
+    assert done.recap(lab.first)["changed"] > 1 and done.recap(lab.second)["changed"] == 0
+    assert set(record(NEXT)["images"]) <= lab.images(lab.first)
     assert [lab.hosts.ssh(name, STATE) for name in (lab.first, lab.second)] == before
-    staged = lab.hosts.ssh(lab.first, "cat /var/cache/kubeadm-control-plane/packages/staged.json")
-    assert json.loads(staged)["packages"] == dict.fromkeys(("kubeadm", "kubelet", "kubectl"), f"{NEXT.lstrip('v')}-1.1")
-    again = lab.prepare(host_stage_version=NEXT).succeeded()
+    recorded = lab.hosts.ssh(lab.first, "cat /var/cache/kubeadm-control-plane/packages/staged.json")
+    assert json.loads(recorded)["packages"] == dict.fromkeys(
+        ("kubeadm", "kubelet", "kubectl"), f"{NEXT.lstrip('v')}-1.1"
+    )
+    again = lab.prepare(**staged).succeeded()
     assert [again.recap(name)["changed"] for name in (lab.first, lab.second)] == [0, 0]
+
+
+@upgrades
+def test_an_upgrade_of_what_is_staged_needs_no_network(lab: Lab) -> None:
+    """The repository is gone, and the host reaches nothing but who asks it. Kubelet, kubeadm and API have the new version."""
+    assert lab.repository is not None
+    lab.repository.stop()
+    lab.hosts.ssh(
+        lab.first,
+        f"iptables -I OUTPUT -d {address_of_controller()} -m conntrack --ctstate NEW -j REJECT && ! curl --silent --max-time 10 {address_of_controller()}",
+    )
+    lab.play(
+        "action", "-e", json.dumps({"operator_action": "up", "operator_spec": {"upgrade": {"targetVersion": NEXT}}})
+    ).succeeded()
+    kubectl = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
+    [node] = json.loads(lab.hosts.ssh(lab.first, f"{kubectl} get nodes -o json"))["items"]
+    assert node["status"]["nodeInfo"]["kubeletVersion"] == NEXT
+    assert json.loads(lab.hosts.ssh(lab.first, f"{kubectl} version -o json"))["serverVersion"]["gitVersion"] == NEXT
+    assert lab.hosts.ssh(lab.first, "kubeadm version -o short").strip() == NEXT
+    assert lab.hosts.ssh(lab.first, "apt-mark showhold").split() == HELD
+    assert "packages" not in lab.hosts.ssh(lab.first, "ls /var/cache/kubeadm-control-plane")
+    assert "HEALTHY" in lab.play("status").succeeded().text

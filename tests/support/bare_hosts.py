@@ -26,6 +26,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.progr
 # What a user of a local machine gives containerd: root there lacks what these need.
 CRI = {"disable_apparmor": True, "restrict_oom_score_adj": True}
 OF_DEBIAN = ("containerd", "runc", "conntrack")
+# What else the role asks of Debian by default; a machine has it.
+_ON_MACHINES = ("iptables", "iproute2", "kmod", "procps")
 _OF_KUBERNETES = ("kubelet", "containerd", "crictl")
 
 
@@ -84,8 +86,11 @@ class BareHosts(HostPool):
         )
 
 
-def repository_of(hosts: BareHosts, *names: str) -> PackageRepository:
-    """A repository with Kubernetes, built here and packed here, and with Debian's own containerd, and packages of these names."""
+def repository_of(hosts: BareHosts, *names: str, whole: bool = False) -> PackageRepository:
+    """A repository with Kubernetes, built here and packed here, and with Debian's own containerd, and packages of these names.
+
+    ``whole``: with all that they and the role's other packages depend on, as `bundle` asks for it.
+    """
     made = PackageRepository(hosts.folder / "packages")
     base, cache = Path(hosts.image(VERSION)["lower"][-1]), Cache(CACHE)
     pack_kubernetes(made, hosts, VERSION)
@@ -100,8 +105,10 @@ def repository_of(hosts: BareHosts, *names: str) -> PackageRepository:
         folder.mkdir(exist_ok=True)
         [package] = Path(apt.unpack(name, str(folder))).glob("*.deb")
         made.add(package)
-    if names:
-        _add_of_debian(made, hosts.folder, base, names)
+    if whole:
+        _add_of_debian(made, hosts.folder, Path("/dev/null"), (*OF_DEBIAN, *_ON_MACHINES, *names), REQUESTS[0].release)
+    elif names:
+        _add_of_debian(made, hosts.folder, base / "var/lib/dpkg/status", names)
     made.publish()
     return made
 
@@ -121,18 +128,21 @@ def pack_kubernetes(made: PackageRepository, hosts: BareHosts, version: str) -> 
 def repository_of_debian(folder: Path, base: Path, names: t.Sequence[str]) -> PackageRepository:
     """A repository with Debian's own packages, and those of their dependencies that a machine with that base lacks."""
     made = PackageRepository(folder / "packages")
-    _add_of_debian(made, folder, base, names)
+    _add_of_debian(made, folder, base / "var/lib/dpkg/status", names)
     made.publish()
     return made
 
 
-def _add_of_debian(made: PackageRepository, folder: Path, base: Path, names: t.Sequence[str]) -> None:
-    apt = debian.Apt(Cache(CACHE), debian.find_mirror(), Progress(str(folder / "apt.log")))
+def _add_of_debian(
+    made: PackageRepository, folder: Path, status: Path, names: t.Sequence[str], release: str = debian.SUITE
+) -> None:
+    """Add packages and what they depend on, but for what dpkg's status has."""
+    apt = debian.Apt(Cache(CACHE), debian.find_mirror(), Progress(str(folder / "apt.log")), release)
     apt.update()
     # What the machine lacks, and not what this one does.
     archives, options = folder / "archives", ["--download-only", "--yes", "--no-install-recommends", "install"]
     (archives / "partial").mkdir(parents=True)
-    places = [f"-oDir::State::status={base}/var/lib/dpkg/status", f"-oDir::Cache::archives={archives}"]
+    places = [f"-oDir::State::status={status}", f"-oDir::Cache::archives={archives}"]
     subprocess.run(["apt-get", *apt._options, *places, *options, *names], check=True, capture_output=True)
     for archive in archives.glob("*.deb"):
         made.add(archive)

@@ -69,6 +69,11 @@ class NextVersion:
         assert done.returncode == 0, done.stderr[-2000:]
 
     @property
+    def archives(self) -> Path:
+        """The folder with an archive of each image."""
+        return self._folder / "images"
+
+    @property
     def _images(self) -> dict[str, str]:
         """The images of its control plane by their short names: another version may want another etcd and pause, too."""
         wanted = (*IMAGE_BINARIES, "etcd", "pause", "coredns")
