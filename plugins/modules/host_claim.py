@@ -167,6 +167,10 @@ missing:
   returned: O(state=present), where the host can't be claimed
   type: list
   elements: dict
+machineID:
+  description: The host's machine-id, "" where it has none.
+  returned: O(state=present), where the host can't be claimed
+  type: str
 message:
   description: What was done, in words.
   returned: O(state=absent) and success

@@ -22,6 +22,9 @@ STATE_DIRECTORY = "/var/lib/kubeadm-control-plane"
 KUBERNETES_DIRECTORY = "/etc/kubernetes"
 MACHINE_ID_FILE = "/etc/machine-id"
 BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
+# Of the second of two hosts with one machine-id, said by itself or by the controller.
+SAME_MACHINE_ID = "it has the machine-id of {other}: one host under two names, or a copy"
+SAME_MACHINE_ID_FIX = "Give each host a machine-id of its own: empty /etc/machine-id and run systemd-machine-id-setup."
 _RIGHTS = (
     "Let the user whom Ansible becomes here, by default root, use it (namei -l {path} shows the owner and rights of each folder; "
     "lsattr -d {path} whether it may be changed at all)."

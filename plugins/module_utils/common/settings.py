@@ -34,6 +34,8 @@ STEP_LIMIT = 60
 LOOKS = 3
 LOOK_INTERVAL_SECONDS = 2.5
 ANSWER_SECONDS = 3.0
+# Of how many hosts it is asked beside each other what they lack, each by a process of the run.
+HOSTS_AT_ONCE = 10
 # After how long a run says what it waits for.
 PROGRESS_SECONDS = 15
 # For how long status_watch watches.

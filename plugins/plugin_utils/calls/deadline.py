@@ -129,6 +129,11 @@ def end_shared_connection(connection: t.Any) -> None:
 
 def _children() -> list[identity.Process]:
     """Return every descendant of this process."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except (AttributeError, ChildProcessError):
+        # As before most calls: the table of all processes, of which there may be thousands, need not be read. macOS has no such table.
+        return []
     return [identity.identify(pid) for pid in identity.descendants(os.getpid())[1:]]
 
 

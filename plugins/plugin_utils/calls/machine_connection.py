@@ -12,6 +12,7 @@ reached by that host's own variables, so that its bastion and become settings ho
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
 import typing as t
@@ -23,6 +24,7 @@ from ansible.plugins.loader import become_loader, connection_loader
 
 from ...module_utils.common import bounded_yaml, settings
 from ..processes.failpoints import around
+from ..processes.forked import beside_each_other
 from ..processes.key_file import KeyFile
 from . import deadline, inventory_connection, not_reached, recorded_connection
 from .fence import FENCED, Fence, is_observing
@@ -216,6 +218,36 @@ class MachineCaller:
             if not isinstance(highest, int) or highest < number or not self._fence.answer(highest, number, observing):
                 break
         return answer
+
+    def beside_each_other(self, calls: t.Sequence[t.Callable[[], Answer]], at_once: int) -> list[Answer]:
+        """Make calls of different machines at the same time; return their answers.
+
+        Each is made in a process of its own, so that one that hangs is bounded by its own time, and it must change nothing: what becomes of
+        the calls that are under way is not known where this one ends before them.
+
+        Args:
+            calls: each makes one call with this caller.
+            at_once: so many are made at the same time.
+
+        Raises:
+            what a call raises; the others have ended then.
+        """
+
+        def made(number: int) -> str:
+            answer = calls[number]()
+            return json.dumps([answer.reached, answer.result, self._hung], default=str)
+
+        found = []
+        texts = beside_each_other(made, len(calls), at_once) if len(calls) > 1 else [None] * len(calls)
+        for call, text in zip(calls, texts):
+            if text is None:
+                # Alone, or it raised an error there, or its process was killed.
+                found.append(call())
+                continue
+            reached, result, hung = json.loads(text)
+            self._hung.update(hung)
+            found.append(Answer(reached, result))
+        return found
 
     def _call(self, machine: Machine, variables: dict[str, t.Any], name: str, arguments: dict[str, t.Any]) -> Answer:
         module = name.removeprefix("kubeadm.control_plane.")

@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import os
 import select
+import signal
+import sys
 import typing as t
+
+from . import identity
 
 # A write of so many bytes to a pipe is one piece, whoever else writes (pipe(7), PIPE_BUF).
 MOST_BYTES = 4096
@@ -58,6 +63,72 @@ def spread(work: Work, count: int, processes: int, pause_seconds: float) -> t.It
         for child in children:
             os.waitpid(child, 0)
         gc.unfreeze()
+
+
+def beside_each_other(work: Work, count: int, at_once: int) -> list[t.Optional[str]]:
+    """Return items' texts, each made in its own process.
+
+    None for an item whose work raised an error, or whose process ended before. An item that takes long has one of the processes and holds up
+    no other item. No process is left, whatever ends this.
+
+    Args:
+        work: returns the text of an item.
+        count: how many items there are; they are numbered from 0.
+        at_once: at most so many processes beside this one.
+    """
+    found: list[t.Optional[str]] = [None] * count
+    waiting = iter(range(count))
+    # By the end of the pipe that is read: item, process, what it has sent.
+    running: dict[int, tuple[int, int, bytearray]] = {}
+    try:
+        while True:
+            for number in itertools.islice(waiting, at_once - len(running)):
+                reader, child = _begin(work, number)
+                running[reader] = (number, child, bytearray())
+            if not running:
+                return found
+            for reader in select.select(list(running), [], [])[0]:
+                number, child, text = running[reader]
+                piece = os.read(reader, 65536)
+                text += piece
+                if not piece:
+                    del running[reader]
+                    os.close(reader)
+                    if os.waitpid(child, 0)[1] == 0:
+                        found[number] = text.decode()
+    finally:
+        for reader, (_number, child, _text) in running.items():
+            os.close(reader)
+            _end(child)
+
+
+def _begin(work: Work, number: int) -> tuple[int, int]:
+    """Start an item's process; return the pipe to read, and the id."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        return reader, child
+    status = 1
+    try:
+        # Not a kill: it may hold a lock that it shares with this run's other processes.
+        signal.signal(signal.SIGTERM, lambda *_unused: sys.exit(1))
+        text = _text(work, number)
+        if text is not None:
+            with os.fdopen(writer, "wb") as stream:
+                stream.write(text.encode())
+            status = 0
+    finally:
+        os._exit(status)
+
+
+def _end(child: int) -> None:
+    """End a process and what it has started."""
+    _child, *started = identity.descendants(child)
+    for each, number in ((child, signal.SIGTERM), *((pid, signal.SIGKILL) for pid in started)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, number)
+    os.waitpid(child, 0)
 
 
 def _text(work: Work, number: int) -> t.Optional[str]:

@@ -10,9 +10,11 @@ Only existing hosts can be asked: a machine that a provider makes has what the p
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from dataclasses import dataclass, field
 
+from ...module_utils.common.guard import SAME_MACHINE_ID, SAME_MACHINE_ID_FIX
 from ..calls.machine_connection import Answer, Machine
 from ..decision import terms
 from ..decision.creation.existing_hosts import ENDPOINT_HOST_UNFIT, HOST_POOL_INVALID, hosts_needed
@@ -27,15 +29,19 @@ from .inventory_pool import Pool, PoolError
 # No machine's claim: what is asked is never made.
 NO_CLAIM = "none"
 # What is no check of host_claim.
-REACHABLE, ANSWERS, SELECTOR, CLAIM = "Reachable", "Answers", "Selector", "Claim"
+REACHABLE, ANSWERS, SELECTOR, CLAIM, MACHINE_ID = "Reachable", "Answers", "Selector", "Claim", "MachineID"
 # What a host of this cluster loses when it is given back.
 _OF_ITS_CLUSTER = (CLAIM, "ForeignCluster", "Port-")
 
 
-class Ask(t.Protocol):
-    """Call of a module on a host in check mode, changing nothing."""
+class Asks(t.Protocol):
+    """Calls of modules on hosts in check mode, changing nothing."""
 
-    def __call__(self, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer: ...
+    def one(self, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:
+        """Call a module on a host."""
+
+    def each(self, calls: t.Sequence[t.Callable[[], Answer]]) -> list[Answer]:
+        """Make calls of different hosts at once, each by ``one``."""
 
 
 @dataclass
@@ -46,7 +52,7 @@ class Survey:
     are not needed are asked.
     """
 
-    ask: Ask
+    asks: Asks
     question: t.Mapping[str, t.Any]
     spec: Object
     pool: Pool
@@ -56,24 +62,38 @@ class Survey:
     every: bool = False
     found: list[Object] = field(default_factory=list)
 
-    def free(self, host: str) -> None:
-        """Ask a free host, unless enough were found."""
-        domain = self.pool.domains.get(host, "")
-        fitting = next((each for each in self.domains if each in ("", domain)), None)
-        if fitting is None and not self.every:
-            return
-        missing = self._missing(host)
-        self.note(host, missing)
-        if not missing and fitting is not None:
-            self.domains.remove(fitting)
+    def free(self, hosts: t.Sequence[str]) -> None:
+        """Ask free hosts in their order, until enough were found."""
+        answers: dict[str, Answer] = {}
+        while True:
+            domains, known = list(self.domains), dict(self.known)
+            needed: dict[str, list[Object]] = {}
+            for host in hosts:
+                domain = self.pool.domains.get(host, "")
+                fitting = next((each for each in domains if each in ("", domain)), None)
+                if fitting is None and not self.every:
+                    continue
+                # A host that was not asked counts as one that fits, so that no more are asked than one after another.
+                needed[host] = self._missing(answers[host], known, host) if host in answers else []
+                if not needed[host] and fitting is not None:
+                    domains.remove(fitting)
+            unasked = [host for host in needed if host not in answers]
+            if not unasked:
+                break
+            answers.update(self._asked(unasked))
+        for host, missing in needed.items():
+            self.note(host, missing)
+        self.domains, self.known = domains, known
 
-    def used(self, host: str, machine: str) -> None:
-        """Ask the host of a machine what it will lack once released.
+    def used(self, hosts: t.Mapping[str, str]) -> None:
+        """Ask hosts of machines, by name, what they will lack once released.
 
-        Of a machine of this cluster; released: given back.
+        Of machines of this cluster; released: given back.
         """
-        missing = [each for each in self._missing(host) if not each["check"].startswith(_OF_ITS_CLUSTER)]
-        self.note(host, missing, machine)
+        answers = self._asked(list(hosts))
+        for host, machine in hosts.items():
+            missing = self._missing(answers[host], self.known, host)
+            self.note(host, [each for each in missing if not each["check"].startswith(_OF_ITS_CLUSTER)], machine)
 
     def note(self, host: str, missing: list[Object], machine: str = "") -> None:
         """Record what a host lacks."""
@@ -84,30 +104,51 @@ class Survey:
         """Return the first host that lacks nothing, "" without one."""
         return next((each["name"] for each in self.found if not each["missing"] and not each["machine"]), "")
 
-    def _missing(self, host: str) -> list[Object]:
-        call = {**self.question, "id": NO_CLAIM, "machine": NO_CLAIM, "known_machine_ids": _without(self.known, host)}
+    def _asked(self, hosts: t.Sequence[str]) -> dict[str, Answer]:
+        def ask(host: str) -> Answer:
+            known = _without(self.known, host)
+            call = {**self.question, "id": NO_CLAIM, "machine": NO_CLAIM, "known_machine_ids": known}
+            one = functools.partial(self.asks.one, _machine(host), "host_claim")
+            return inventory_pool.ask(one, call, self.spec, self.hostvars[host])
 
-        def ask(asked: dict[str, t.Any]) -> Answer:
-            return self.ask(_machine(host), "host_claim", asked)
+        answers = self.asks.each([functools.partial(ask, host) for host in hosts])
+        return dict(zip(hosts, answers))
 
-        answer = inventory_pool.ask(ask, call, self.spec, self.hostvars[host])
-        if not answer.failed:
-            identity = (answer.result.get("claim") or {}).get("machineID")
-            self.known.update({str(identity): host} if identity else {})
-            return []
-        missing = answer.result.get("missing")
-        if isinstance(missing, list) and missing:
-            return [{key: str(each.get(key) or "") for key in ("check", "message", "fix")} for each in missing]
-        if answer.reached:
-            fix = "Mend what the message names, or take the host out of the group."
-            return [{"check": ANSWERS, "message": answer.message, "fix": fix}]
-        fix = "Make it answer (ansible HOST -m ping with the inventory's variables), or take it out of the group."
-        return [{"check": REACHABLE, "message": answer.message, "fix": fix}]
+    @staticmethod
+    def _missing(answer: Answer, known: dict[str, str], host: str) -> list[Object]:
+        """Return what a host lacks by its answer.
+
+        One that lacks nothing is added to ``known``, by its machine-id.
+        """
+        found = _missing(answer)
+        claim = answer.result.get("claim")
+        identity = str((claim if isinstance(claim, dict) else answer.result).get("machineID") or "")
+        other = known.get(identity, host)
+        if other != host and not any(each["check"] == MACHINE_ID for each in found):
+            # It was asked at the same time as the other.
+            text = SAME_MACHINE_ID.format(other=other)
+            found.append({"check": MACHINE_ID, "message": text, "fix": SAME_MACHINE_ID_FIX})
+        if not found and identity:
+            known[identity] = host
+        return found
+
+
+def _missing(answer: Answer) -> list[Object]:
+    if not answer.failed:
+        return []
+    missing = answer.result.get("missing")
+    if isinstance(missing, list) and missing:
+        return [{key: str(each.get(key) or "") for key in ("check", "message", "fix")} for each in missing]
+    if answer.reached:
+        fix = "Mend what the message names, or take the host out of the group."
+        return [{"check": ANSWERS, "message": answer.message, "fix": fix}]
+    fix = "Make it answer (ansible HOST -m ping with the inventory's variables), or take it out of the group."
+    return [{"check": REACHABLE, "message": answer.message, "fix": fix}]
 
 
 def survey(
     objects: ClusterObjects,
-    ask: Ask,
+    asks: Asks,
     snapshot: Object,
     ahead: t.Sequence[Object],
     groups: t.Mapping[str, t.Sequence[str]],
@@ -120,11 +161,11 @@ def survey(
 
     {} where machines are not made of existing hosts.
 
-    Hosts are asked in their order until as many as are needed lack nothing.
+    Hosts are asked in their order until as many as are needed lack nothing, those that are needed beside each other.
 
     Args:
         objects: the cluster's objects.
-        ask: asks a host.
+        asks: asks hosts.
         snapshot: what was observed.
         ahead: the plan's steps that make a machine for which there is no host yet (decision/plan/steps.py).
         groups: the inventory's groups.
@@ -146,7 +187,7 @@ def survey(
     configuration = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
     kind = "join" if objects.initialized else "init"
     run = Survey(
-        ask,
+        asks,
         inventory_pool.question(objects, spec, version, configuration, kind),
         spec,
         pool,
@@ -161,13 +202,13 @@ def survey(
     first = ahead[0] if ahead and ahead[0]["action"] == terms.INITIALIZE else None
     port = run.question["ports"][0]
     leads = inventory_pool.endpoint_hosts(objects, pool, spec, hostvars, port) if first else []
-    for host in sorted(pool.hosts, key=lambda each: each not in leads):
-        if host not in held and host not in own:
-            run.free(host)
+    ordered = sorted(pool.hosts, key=lambda each: each not in leads)
+    run.free([host for host in ordered if host not in held and host not in own])
     if run.domains or every:
-        for host, name in sorted(own.items()):
-            if host in pool.hosts and (every or name in removed):
-                run.used(host, name)
+        given_back = {
+            host: name for host, name in sorted(own.items()) if host in pool.hosts and (every or name in removed)
+        }
+        run.used(given_back)
         note_others(run, pool, {host: who for host, who in held.items() if host not in own})
     found["hosts"] = run.found
     others = {host: who for host, who in held.items() if not first or own.get(host) not in first["after"]}
@@ -263,6 +304,6 @@ def _external_etcd(objects: ClusterObjects, run: Survey) -> t.Optional[Object]:
         return None
 
     def ask(module: str, call: dict[str, t.Any]) -> Answer:
-        return run.ask(_machine(host), module, call)
+        return run.asks.one(_machine(host), module, call)
 
     return external_etcd_preflight.obstacle(objects, ask, f"host {host}")

@@ -16,12 +16,12 @@ from ..records.cluster_objects import MACHINE_DEPLOYMENT, ClusterObjects, Object
 from ..records.workers import managed
 from . import inventory_pool
 from .inventory_pool import PoolError
-from .pool_preflight import Ask, Survey, note_others
+from .pool_preflight import Asks, Survey, note_others
 
 
 def survey_workers(
     objects: ClusterObjects,
-    ask: Ask,
+    asks: Asks,
     snapshot: Object,
     ahead: t.Mapping[str, tuple[list[str], list[str]]],
     groups: t.Mapping[str, t.Sequence[str]],
@@ -34,7 +34,7 @@ def survey_workers(
 
     Args:
         objects: the cluster's objects.
-        ask: asks a host.
+        asks: asks hosts.
         snapshot: what was observed, with the hosts that the control plane needs.
         ahead: the failure domains of each deployment's next workers, and the machines that are removed before (decision/plan/steps.py).
         groups: the inventory's groups.
@@ -63,14 +63,11 @@ def survey_workers(
         version = str(deployment["spec"]["template"]["spec"]["version"])
         question = inventory_pool.question(objects, spec, version, _configuration(objects, deployment), "worker")
         known = inventory_pool.known_machine_ids(objects.store, besides)
-        run = Survey(ask, question, spec, pool, hostvars, known, sorted(domains, reverse=True))
+        run = Survey(asks, question, spec, pool, hostvars, known, sorted(domains, reverse=True))
         held, own = inventory_pool.taken(objects.store, besides), _hosts_of(objects, removed)
-        for host in pool.hosts:
-            if host not in held and host not in used:
-                run.free(host)
-        for host, machine in sorted(own.items()):
-            if run.domains and host in pool.hosts and host not in used:
-                run.used(host, machine)
+        run.free([host for host in pool.hosts if host not in held and host not in used])
+        if run.domains:
+            run.used({host: own[host] for host in sorted(own) if host in pool.hosts and host not in used})
         note_others(run, pool, {host: who for host, who in held.items() if host not in own})
         obstacle = short_of_hosts(pool.group, domains, run.found)
         if obstacle is not None:

@@ -14,6 +14,7 @@ import typing as t
 from ansible.errors import AnsibleError
 from ansible.playbook.role.definition import RoleDefinition
 
+from ...module_utils.common import settings
 from ..base_classes.control_plane_action import ControlPlaneAction
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer, Machine, MachineCaller
@@ -55,35 +56,52 @@ def look_beforehand(
         whole: for every step of the plan, not only for those that come before a host is given back.
         every: whether all hosts of the pool are asked, also where no machine is to be made.
     """
-
-    asked: list[str] = []
-
-    def ask(machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:
-        if not asked:
-            # One that doesn't answer costs seconds.
-            action.progress(objects.name, "asking the hosts of the machine template's group what they lack")
-        asked.append(machine.name)
-        with inventory_pool.in_check_mode(action._task, True):
-            return inventory_pool.call_host(caller, machine, module, call)
-
     ahead = machines_ahead(snapshot)
     workers = workers_ahead(snapshot) if snapshot.get("workers") else {}
     if not ahead and not every and not workers:
         return False
+    asks = Asks(action, objects.name, caller)
     variables = action._task_vars
     groups, hostvars = variables.get("groups") or {}, variables.get("hostvars") or {}
     role = str(action._templar.template(variables.get(ENDPOINT_ROLE)) or "")
     providers = [*_roles(action, objects, arguments.get("providers") or {}, role)]
     if ahead or every:
         found = pool_preflight.survey(
-            objects, ask, snapshot, ahead, groups, hostvars, action.pool_groups(), whole, every
+            objects, asks, snapshot, ahead, groups, hostvars, action.pool_groups(), whole, every
         )
         obstacles = [*providers, *endpoint_obstacles(objects, snapshot, role), *found.pop("obstacles", [])]
         snapshot.update(found, **({"obstacles": obstacles} if obstacles else {}))
-    lacking = worker_hosts.survey_workers(objects, ask, snapshot, workers, groups, hostvars, action.pool_groups())
+    lacking = worker_hosts.survey_workers(objects, asks, snapshot, workers, groups, hostvars, action.pool_groups())
     for name in workers:
         worker_obstacles.add(snapshot, name, [*providers, *([lacking[name]] if name in lacking else [])])
     return bool(ahead or workers)
+
+
+class Asks(pool_preflight.Asks):
+    """Calls of hosts in check mode, with a line of progress.
+
+    Args:
+        action: the action at work.
+        cluster: the cluster's name.
+        caller: reaches hosts.
+    """
+
+    def __init__(self, action: ControlPlaneAction, cluster: str, caller: MachineCaller) -> None:
+        self._action, self._cluster, self._caller = action, cluster, caller
+        self._said = False
+
+    def one(self, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:
+        """Call a module on a host."""
+        with inventory_pool.in_check_mode(self._action._task, True):
+            return inventory_pool.call_host(self._caller, machine, module, call)
+
+    def each(self, calls: t.Sequence[t.Callable[[], Answer]]) -> list[Answer]:
+        """Make calls of different hosts beside each other."""
+        if calls and not self._said:
+            # One that doesn't answer costs seconds.
+            self._action.progress(self._cluster, "asking the hosts of the machine template's group what they lack")
+            self._said = True
+        return self._caller.beside_each_other(calls, settings.HOSTS_AT_ONCE)
 
 
 def _roles(

@@ -84,14 +84,14 @@ _CLUSTER_ID = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?")
 class Unfit(NodeError):
     """Refusal of a host that can't be claimed.
 
-    ``missing`` lists all reasons to refuse it; ``fields`` is the part of a module's result.
+    ``missing`` lists all reasons to refuse it; ``fields`` is the part of a module's result, with the host's machine-id.
     """
 
-    def __init__(self, missing: t.Sequence[Missing]) -> None:
+    def __init__(self, missing: t.Sequence[Missing], machine_id: str) -> None:
         reasons = "; ".join(f"{each.message} ({each.check})" for each in missing)
         super().__init__(f"This host can't be claimed: {reasons}. Nothing was changed on it.")
         self.missing = missing
-        self.fields = {"missing": [each.document() for each in missing]}
+        self.fields = {"missing": [each.document() for each in missing], "machineID": machine_id}
 
 
 def read_claim(places: HostPlaces) -> t.Optional[Claim]:
@@ -160,11 +160,11 @@ def _claim(mine: Claim, wanted: Wanted, where: HostPlaces, run: Run, *, check: b
     identity = guard.read_text(where.machine_id)
     if present is not None and present.id == mine.id:
         if present.machine_id != identity:
-            raise Unfit([_other_machine(present, identity)])
+            raise Unfit([_other_machine(present, identity)], identity)
         return present, False
     missing = _whose(wanted, where) + fitness.lacks(wanted, where)
     if missing:
-        raise Unfit(missing)
+        raise Unfit(missing, identity)
     made = Claim(
         mine.id,
         mine.cluster,

@@ -120,8 +120,7 @@ def _identity(wanted: Wanted, places: HostPlaces) -> list[Missing]:
         return [Missing("MachineID", f"{places.machine_id} is empty", "Run systemd-machine-id-setup.")]
     other = wanted.known_machine_ids.get(identity)
     if other:
-        fix = "Give each host a machine-id of its own: empty /etc/machine-id and run systemd-machine-id-setup."
-        return [Missing("MachineID", f"it has the machine-id of {other}: one host under two names, or a copy", fix)]
+        return [Missing("MachineID", guard.SAME_MACHINE_ID.format(other=other), guard.SAME_MACHINE_ID_FIX)]
     return []
 
 

@@ -215,6 +215,58 @@ def test_what_a_machine_answers_that_can_not_be_read_is_its_failure(tmp_path: Pa
     assert told == ["ANSWER True True True"] * len(said), done.stderr
 
 
+MANY = """
+import os
+import sys
+from ansible.errors import AnsibleError
+from ansible.plugins.loader import init_plugin_loader
+init_plugin_loader()
+from actions import make_action
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Machine, MachineCaller
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.identity import descendants
+folder, *names = sys.argv[1:]
+known = {name: {"ansible_connection": "local", "ansible_python_interpreter": f"{folder}/{name}"} for name in names}
+caller = MachineCaller(make_action("cluster_status"), {"hostvars": known}, folder, most_seconds=3)
+def asks(name):
+    return lambda: caller.call(Machine(name, None, {"inventoryHost": name}), "ansible.builtin.ping", {})
+for name, found in zip(names, caller.beside_each_other([asks(name) for name in names], len(names))):
+    print("ANSWER", name, found.reached, found.failed, found.result.get("size", found.message))
+print("ANSWER again", asks("hangs")().message)
+try:
+    caller.beside_each_other([asks("other"), asks("one")], 2)
+except AnsibleError as error:
+    print("ANSWER", type(error).__name__, "other" in str(error))
+print("ANSWER left", len(descendants(os.getpid())) - 1)
+"""
+
+
+def test_machines_that_are_asked_at_the_same_time(tmp_path: Path) -> None:
+    """Each answer is its machine's own, of whatever size; one that hangs is bounded, and not waited for again; an error ends in this process."""
+    meets = "cat >/dev/null; cd $(dirname $0)"
+    programs = {
+        # Each waits for the other one.
+        "one": f"{meets}; echo >to-two; cat to-one; echo '{{\"size\": 1}}'",
+        "two": f"{meets}; cat to-two; echo >to-one; echo '{{\"size\": \"'$(head -c 100000 /dev/zero | tr '\\0' x)'\"}}'",
+        "hangs": f"{meets}; echo >>asked; exec sleep 100000",
+        "wrong": f"{meets}; echo no JSON",
+    }
+    for name, program in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{program}\n")
+        (tmp_path / name).chmod(0o755)
+    for name in ("to-one", "to-two"):
+        os.mkfifo(tmp_path / name)
+    paths = [str(Path(actions.__file__).parent), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "ANSIBLE_LOCAL_TEMP": str(tmp_path)}
+    words = [sys.executable, "-c", MANY, str(tmp_path), *programs]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    told = [line.removeprefix("ANSWER ") for line in done.stdout.splitlines() if line.startswith("ANSWER")]
+    hung = "machine hangs was not reached: ansible.builtin.ping has not ended there within 3 s, though its connection lives"
+    assert told[:3] == ["one True False 1", f"two True False {'x' * 100000}", f"hangs False True {hung}"], done.stderr
+    assert told[3].startswith("wrong True True "), done.stderr
+    assert told[4:] == [f"again {hung}", "AnsibleError True", "left 0"], done.stderr
+    assert (tmp_path / "asked").read_text() == "\n"
+
+
 def test_secrets_do_not_reach_a_disk_of_the_node(tmp_path: Path) -> None:
     """Pipelining, and a remote temporary folder that a reboot empties."""
     made = variables({"host": "10.88.0.5", "hostKeys": [KEY]}, tmp_path)

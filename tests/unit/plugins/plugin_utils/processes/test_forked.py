@@ -1,17 +1,25 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Work on many items in a few processes."""
+"""Work on many items in a few processes, or each in one of its own."""
 
 from __future__ import annotations
 
 import os
+import select
 import signal
+import subprocess
 import typing as t
+from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.forked import MOST_BYTES, spread
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.forked import (
+    MOST_BYTES,
+    beside_each_other,
+    spread,
+)
 
 LONG = 3600.0
 
@@ -93,3 +101,88 @@ def test_a_pause_is_told() -> None:
     assert [each for each in found if each is not None] == [(1, "second")]
     for each in (reader, writer):
         os.close(each)
+
+
+@pytest.mark.parametrize(("count", "at_once"), [(0, 3), (1, 3), (2, 1), (3, 5), (20, 4)])
+def test_each_has_a_process_of_its_own_and_no_more_than_allowed_are_there(count: int, at_once: int) -> None:
+    """Texts are of any length, and keep line breaks."""
+    own = os.getpid()
+
+    def work(number: int) -> str:
+        return f"{os.getpid()} {len(identity.descendants(own)) - 1} {number}\n" + "x" * 100_000
+
+    found = [str(each).split() for each in beside_each_other(work, count, at_once)]
+    assert [each[2:] for each in found] == [[str(number), "x" * 100_000] for number in range(count)]
+    assert len({own, *(int(each[0]) for each in found)}) == count + 1
+    assert all(int(each[1]) <= at_once for each in found)
+
+
+def test_one_that_waits_holds_up_no_other() -> None:
+    """The first one ends after the last one, whose turn comes while it waits."""
+    reader, writer = os.pipe()
+
+    def work(number: int) -> str:
+        return os.read(reader, 9).decode() if number == 0 else str(os.write(writer, b"last") if number == 4 else number)
+
+    assert beside_each_other(work, 5, 2) == ["last", "1", "2", "3", "4"]
+    for each in (reader, writer):
+        os.close(each)
+
+
+def test_what_came_of_one_that_failed_or_was_killed_is_none() -> None:
+    """Also where it had begun to send it."""
+
+    def work(number: int) -> str:
+        if number == 1:
+            raise RuntimeError(number)
+        if number == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return str(number)
+
+    assert beside_each_other(work, 4, 2) == ["0", None, None, "3"]
+
+
+def ends(pid: int) -> bool:
+    """Whether a process has ended, or does within a minute."""
+    try:
+        held = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([held], [], [], 60)[0])
+    finally:
+        os.close(held)
+
+
+def test_what_ends_this_ends_all_of_its_processes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As a task's own timeout does; what they have started ends with them."""
+
+    class Ended(Exception):
+        pass
+
+    def end(_number: int, _frame: t.Any) -> None:
+        raise Ended
+
+    def work(number: int) -> str:
+        with subprocess.Popen(["sleep", "100000"]) as started:
+            (tmp_path / f"{number}").write_text(f"{os.getpid()} {started.pid}")
+            os.write(writer, b"x")
+            if number == 2:
+                for _each in range(3):
+                    os.read(reader, 1)
+                os.kill(os.getppid(), signal.SIGUSR1)
+        return ""
+
+    reader, writer = os.pipe()
+    before = signal.signal(signal.SIGUSR1, end)
+    try:
+        with pytest.raises(Ended):
+            beside_each_other(work, 5, 3)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        os.close(reader)
+        os.close(writer)
+    known = [int(pid) for path in tmp_path.iterdir() for pid in path.read_text().split()]
+    assert len(known) == 6
+    assert [pid for pid in known if not ends(pid)] == []
+    assert capfd.readouterr() == ("", "")

@@ -28,17 +28,18 @@ HOSTS = ("cp1", "cp2", "cp3", "cp4")
 
 
 class Pool:
-    """Hosts by name, with what they answer; ``asked`` keeps who was asked what."""
+    """Hosts by name, with what they answer; ``asked`` keeps who was asked what, ``rounds`` how many at the same time."""
 
     def __init__(self, **missing: t.Any) -> None:
         self.missing = missing
         self.asked: list[tuple[str, Object]] = []
+        self.rounds: list[int] = []
         self.groups: dict[str, t.Sequence[str]] = {"pool": HOSTS}
         self.hostvars: dict[str, Object] = {host: {"zone": "aabb"[index]} for index, host in enumerate(HOSTS)}
         self.spec: Object = {"group": "pool", "kubeadm": {"ignorePreflightErrors": ["Swap"]}}
         self.etcd: t.Optional[Object] = None
 
-    def ask(self, machine: Machine, module: str, call: Object) -> Answer:
+    def one(self, machine: Machine, module: str, call: Object) -> Answer:
         """Answer as host_claim and external_etcd_info do."""
         host = str(machine.connection["inventoryHost"])
         self.asked.append((host, call))
@@ -53,8 +54,14 @@ class Pool:
                 {"check": "MachineID", "message": f"it has the machine-id of {call['known_machine_ids'][identity]}"}
             ]
         elif isinstance(missing, str):
-            missing = []
-        return Answer(True, {"failed": True, "missing": missing} if missing else {"claim": {"machineID": identity}})
+            missing = [LACKS] if host == self.missing.get("unfit") else []
+        unfit = {"failed": True, "missing": missing, "machineID": identity}
+        return Answer(True, unfit if missing else {"claim": {"machineID": identity}})
+
+    def each(self, calls: t.Sequence[t.Callable[[], Answer]]) -> list[Answer]:
+        """Make the calls."""
+        self.rounds.append(len(calls))
+        return [call() for call in calls]
 
     def look(self, builder: Builder, folder: Path, taken: t.Sequence[str] = (), **how: bool) -> Object:
         """What a snapshot gets; hosts in ``taken`` have the machines m1, m2 and so on, ``other`` another cluster's."""
@@ -80,7 +87,7 @@ class Pool:
                 }
             )
         ahead = machines_ahead(snapshot)
-        found = pool_preflight.survey(objects, self.ask, snapshot, ahead, self.groups, self.hostvars, **how)
+        found = pool_preflight.survey(objects, self, snapshot, ahead, self.groups, self.hostvars, **how)
         assert check_snapshot({**snapshot, **found}) == []
         self.document = make_plan({**snapshot, **found}, "2026-01-31T12:00:00Z")
         return found
@@ -106,7 +113,7 @@ def rollout(surge: int) -> Builder:
 def test_as_many_as_are_needed_are_asked(tmp_path: Path) -> None:
     pool = Pool(cp2=[LACKS])
     found = pool.look(healthy(1, replicas=3), tmp_path, taken=["cp1"])
-    assert pool.names == ["cp2", "cp3", "cp4"]
+    assert (pool.names, pool.rounds) == (["cp2", "cp3", "cp4"], [2, 1])
     assert lacking(found) == {"cp2": ["ImagePull"], "cp3": [], "cp4": []}
     assert found["pool"] == {"group": "pool", "failureDomains": []}
     call = pool.asked[0][1]
@@ -167,6 +174,19 @@ def test_two_hosts_with_one_machine_id_are_one(tmp_path: Path) -> None:
     pool = Pool(cp1="image", cp2="image")
     found = pool.look(cluster(3).bare(), tmp_path)
     assert lacking(found) == {"cp1": [], "cp2": ["MachineID"], "cp3": [], "cp4": []}
+    assert pool.rounds == [3, 1] and found["hosts"][1]["missing"][0]["message"].startswith(
+        "it has the machine-id of cp1:"
+    )
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_all_that_a_copy_lacks_is_told_and_a_host_that_is_unfit_makes_no_other_one(tmp_path: Path, first: bool) -> None:
+    """As where one is asked after the other: what counts is that the machine-id is a fitting host's."""
+    pool = Pool(cp1="image", cp2="image", unfit="cp1" if first else "cp2")
+    found = pool.look(cluster(3).bare(), tmp_path, every=True)
+    wanted = {"cp1": ["ImagePull"], "cp2": []} if first else {"cp1": [], "cp2": ["ImagePull", "MachineID"]}
+    assert lacking(found) == {**wanted, "cp3": [], "cp4": []}
+    assert pool.rounds == [4, 0]
 
 
 def test_an_address_is_asked_for_where_the_template_names_a_variable(tmp_path: Path) -> None:

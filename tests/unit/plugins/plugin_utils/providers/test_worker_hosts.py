@@ -76,7 +76,7 @@ class Pool:
         }
         self.objects.infrastructure_machines[machine] = self.objects.store.create(made)
 
-    def ask(self, machine: Machine, module: str, call: Object) -> Answer:
+    def one(self, machine: Machine, module: str, call: Object) -> Answer:
         """Answer as host_claim does."""
         host = str(machine.connection["inventoryHost"])
         assert module == "host_claim"
@@ -86,11 +86,15 @@ class Pool:
             True, {"failed": True, "missing": [lack]} if host in self.unfit else {"claim": {"machineID": host}}
         )
 
+    def each(self, calls: t.Sequence[t.Callable[[], Answer]]) -> list[Answer]:
+        """Make the calls."""
+        return [call() for call in calls]
+
     def look(self, snapshot: t.Optional[Object] = None, **ahead: tuple[list[str], list[str]]) -> dict[str, Object]:
         """What keeps the deployments' workers from being made."""
         hostvars = {host: {"zone": "aab"[index]} for index, host in enumerate(HOSTS)}
         groups = {"pool": HOSTS}
-        return worker_hosts.survey_workers(self.objects, self.ask, snapshot or {}, ahead, groups, hostvars)
+        return worker_hosts.survey_workers(self.objects, self, snapshot or {}, ahead, groups, hostvars)
 
 
 @pytest.fixture
@@ -142,7 +146,7 @@ def test_machines_of_another_provider_and_a_group_that_is_not_there(tmp_path: Pa
     assert other.look(first=([""], [])) == {} and other.asked == []
     pool = Pool(tmp_path / "none")
     ahead: dict[str, tuple[list[str], list[str]]] = {"first": ([""], [])}
-    [obstacle] = worker_hosts.survey_workers(pool.objects, pool.ask, {}, ahead, {}, {}).values()
+    [obstacle] = worker_hosts.survey_workers(pool.objects, pool, {}, ahead, {}, {}).values()
     assert obstacle["reason"] == "HostPoolInvalid" and "no group pool" in obstacle["message"]
 
 
