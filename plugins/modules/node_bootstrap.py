@@ -279,7 +279,6 @@ import typing as t
 from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
-from ..module_utils.node.bootstrap import reset
 from ..module_utils.node.bootstrap.bootstrap_unit import ABSENT, FAILED, RUNNING, Bootstrap
 from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api import fencing_lease
@@ -323,6 +322,9 @@ def main() -> None:
     with module.failing(NodeError):
         module.check()
         if module.params["state"] == "absent":
+            # Imported here: it is half of all that a machine would load to start kubeadm, and to wait for it.
+            from ..module_utils.node.bootstrap import reset
+
             changed = reset.reset(discard_etcd_data=module.params["discard_etcd_data"], check=module.check_mode)
             module.exit_json(changed=changed)
         present(module)

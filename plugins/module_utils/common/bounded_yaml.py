@@ -11,14 +11,9 @@ stack of the process where a text is nested deep enough (docs/architecture.md, "
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any, Callable, Optional
-
-# A node has none: it reads JSON alone.
-with contextlib.suppress(ImportError):
-    import yaml
 
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
@@ -69,6 +64,10 @@ class Reader:
     """
 
     def __init__(self, text: str, scalar: Scalar) -> None:
+        # Imported here: a node, which reads JSON alone, may have none, and would load it for nothing.
+        import yaml
+
+        self._yaml: Any = yaml
         self._events: Iterator[Any] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         self._scalar = scalar
         self._anchors: dict[str, Optional[Node]] = {}
@@ -78,7 +77,7 @@ class Reader:
     def documents(self) -> Iterator[Node]:
         """Yield the root node of each document. Raises Refused, and PyYAML's errors."""
         for event in self._events:
-            if isinstance(event, yaml.DocumentStartEvent):
+            if isinstance(event, self._yaml.DocumentStartEvent):
                 self._anchors = {}
                 root = next(self._events, None)
                 if root is None:
@@ -87,7 +86,7 @@ class Reader:
 
     def _node(self, event: Any, depth: int) -> Node:
         line = event.start_mark.line + 1
-        alias = isinstance(event, yaml.AliasEvent)
+        alias = isinstance(event, self._yaml.AliasEvent)
         node = self._target(event, line) if alias else None
         # Refused while reading: what is too much to use is too much to keep. An alias counts as what it stands for.
         self._values += node.size if node is not None else 1
@@ -119,22 +118,22 @@ class Reader:
         return target
 
     def _content(self, event: Any, line: int, depth: int) -> Node:
-        if isinstance(event, yaml.ScalarEvent):
+        if isinstance(event, self._yaml.ScalarEvent):
             # Only an unquoted `<<` merges; quoted it is text.
             merges = event.value == "<<" and event.tag is None and event.implicit[0]
             return Node("merge" if merges else "scalar", self._scalar(event, line), line, 1, len(event.value), 0)
         values, characters = self._values, self._characters
-        expected = TAG + ("seq" if isinstance(event, yaml.SequenceStartEvent) else "map")
+        expected = TAG + ("seq" if isinstance(event, self._yaml.SequenceStartEvent) else "map")
         if event.tag not in (None, "!", expected):
             raise tag_refused(event.tag, line)
         inner: list[Node] = []
         for following in self._events:
-            if isinstance(following, yaml.CollectionEndEvent):
+            if isinstance(following, self._yaml.CollectionEndEvent):
                 break
             inner.append(self._node(following, depth + 1))
         height = 1 + max((each.height for each in inner), default=0)
         size, length = 1 + self._values - values, self._characters - characters
-        if isinstance(event, yaml.SequenceStartEvent):
+        if isinstance(event, self._yaml.SequenceStartEvent):
             return Node("list", inner, line, size, length, height)
         return Node("map", list(zip(inner[::2], inner[1::2])), line, size, length, height)
 

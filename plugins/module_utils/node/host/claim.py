@@ -24,8 +24,6 @@ from pathlib import Path
 from ...common import guard
 from ...common.guard import NodeError
 from ...common.values import now_rfc3339
-from ..bootstrap import reset
-from ..endpoint import balancer
 from . import fitness, host_facts
 from .fitness import Missing, Wanted
 from .host_facts import HostPlaces
@@ -240,8 +238,8 @@ def release(
     *,
     check: bool,
     places: t.Optional[HostPlaces] = None,
-    undo: t.Callable[..., bool] = reset.reset,
-    leave: t.Callable[..., bool] = balancer.absent,
+    undo: t.Optional[t.Callable[..., bool]] = None,
+    leave: t.Optional[t.Callable[..., bool]] = None,
     run: Run = NO_LOCK,
 ) -> tuple[bool, str]:
     """Reset this host and release its claim; return whether changed, with message.
@@ -252,6 +250,10 @@ def release(
         NodeError: the host carries something else than what was claimed, or is still an etcd member beside others.
         Fenced: a later run of the same cluster has been here.
     """
+    # Imported here: they are half of all that a host would load to be checked or claimed.
+    from ..bootstrap import reset
+    from ..endpoint import balancer
+
     where = places or HostPlaces()
     with guard.exclusive(where.node.state) if not check else contextlib.nullcontext():
         _compare(run, where, keep=not check)
@@ -266,8 +268,8 @@ def release(
     if check:
         return True, "the host would be reset and released"
     # The endpoint's address goes to another host while there is an API server here yet.
-    leave(check=False)
-    undo(discard_etcd_data=True, check=False, whole_cluster=wanted.whole_cluster, places=where.node)
+    (leave or balancer.absent)(check=False)
+    (undo or reset.reset)(discard_etcd_data=True, check=False, whole_cluster=wanted.whole_cluster, places=where.node)
     _wait_for_the_end(where)
     with guard.exclusive(where.node.state):
         left = [*host_facts.traces(where), *(f"a running {name}" for name in host_facts.running(where))]
