@@ -75,11 +75,12 @@ class PackageRepository:
         shutil.copyfile(package, self.folder / package.name.replace("%3a", "-"))
 
     def write_digests(self) -> None:
-        """Write the list that a folder of archives has."""
+        """Write the list that a folder of archives has, in the order of their names as sha256sum does."""
         lines = [
-            f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.name}\n" for each in self.folder.glob("*.deb")
+            f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.name}\n"
+            for each in sorted(self.folder.glob("*.deb"))
         ]
-        (self.folder / "SHA256SUMS").write_text("".join(sorted(lines)))
+        (self.folder / "SHA256SUMS").write_text("".join(lines))
 
     def publish(self, signed: bool = True) -> None:
         """Write the lists, and sign them."""
