@@ -1,13 +1,15 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""keepalived and haproxy on the hosts of a cluster's machines."""
+"""Endpoint of a cluster on the hosts of its machines."""
 
 from __future__ import annotations
 
 import ipaddress
 import typing as t
 
+from ..module_utils.common import kubernetes_facts
+from ..module_utils.common.kubernetes_versions import parse
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller
@@ -16,7 +18,10 @@ from ..plugin_utils.providers import inventory_pool
 from ..plugin_utils.providers.inventory_pool import PoolError
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 
-INTERFACE = "endpoint_keepalived_interface"
+# A variable of a host, by what holds the address.
+INTERFACES = {"keepalived": "endpoint_keepalived_interface", "kube-vip": "endpoint_kube_vip_interface"}
+# Before, kubeadm join refused any file in the folder of static pods (DirAvailable--etc-kubernetes-manifests; kubernetes/kubernetes#104942).
+JOINS_BESIDE_STATIC_PODS_SINCE = 23
 SERVER = {"name": {"type": "str", "required": True}, "address": {"type": "str", "required": True}}
 
 
@@ -26,6 +31,7 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "servers": {"type": "list", "elements": "dict", "options": SERVER, "required": True},
         "router_id": {"type": "int", "default": 0},
+        "kube_vip_image": {"type": "str", "default": ""},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -35,22 +41,31 @@ class ActionModule(ControlPlaneAction):
         """
         objects = self.open_objects(arguments)
         caller = self.machine_caller(arguments, objects)
-        call = {**_address(objects), "router_id": arguments["router_id"]}
+        holder = "kube-vip" if arguments["kube_vip_image"] else "keepalived"
+        version = str((objects.control_plane or {}).get("spec", {}).get("version") or "")
+        call = _address(objects, holder)
+        if holder == "kube-vip":
+            _require_joins(objects.title, version)
+            call["kube_vip_image"] = arguments["kube_vip_image"]
+        else:
+            call["router_id"] = arguments["router_id"]
         # A worker's host was never behind it, and must not be waited for.
         workers = {str(each["metadata"]["name"]) for each in objects.workers}
         found = objects.infrastructure_machines.items()
         hosts = {name: inventory_pool.host_of(each) for name, each in found if name not in workers}
         servers = [each for each in arguments["servers"] if hosts.get(each["name"])]
         if not any(hosts.values()):
-            self._require_unused(objects, caller, call)
+            self._require_unused(objects, caller, call, INTERFACES[holder])
             return {"changed": False, "unused": True}
         port = _api_port(objects)
         call["servers"] = [{**each, "port": port} for each in servers]
         # The first machine: whoever has the address by now is another cluster, perhaps.
         call["alone"] = len(servers) == 1 and not objects.initialized
+        if holder == "kube-vip" and call["alone"]:
+            call["super_admin"] = kubernetes_facts.has_super_admin(version)
         answers = {}
         for each in servers:
-            wanted = {**call, "interface": self._interface(hosts[each["name"]])}
+            wanted = {**call, "interface": self._interface(hosts[each["name"]], INTERFACES[holder])}
             answers[each["name"]] = inventory_pool.call_host(
                 caller, objects.reach(each["name"]), "host_endpoint", wanted
             )
@@ -63,7 +78,7 @@ class ActionModule(ControlPlaneAction):
                 )
         return result(objects.title, answers, hosts, named)
 
-    def _require_unused(self, objects: ClusterObjects, caller: MachineCaller, call: Object) -> None:
+    def _require_unused(self, objects: ClusterObjects, caller: MachineCaller, call: Object, variable: str) -> None:
         """Refuse an address that no host can have, or that is taken."""
         spec = ((objects.machine_template or {}).get("spec") or {}).get("template", {}).get("spec") or {}
         try:
@@ -76,7 +91,7 @@ class ActionModule(ControlPlaneAction):
         asked, wrong = False, []
         for host in (each for each in pool.hosts if each not in held):
             # All are of one network: it is asked once, which takes seconds.
-            wanted = {**call, "interface": self._interface(host), "alone": not asked}
+            wanted = {**call, "interface": self._interface(host, variable), "alone": not asked}
             machine = Machine(f"on the host {host}", None, {"inventoryHost": host})
             with inventory_pool.in_check_mode(self._task, True):
                 answer = inventory_pool.call_host(caller, machine, "host_endpoint", wanted)
@@ -93,12 +108,20 @@ class ActionModule(ControlPlaneAction):
                 "Mend that, and run reconcile again."
             )
 
-    def _interface(self, host: str) -> str:
+    def _interface(self, host: str, variable: str) -> str:
         variables = self._task_vars["hostvars"]
-        return str(variables[host].get(INTERFACE) or "") if host in variables else ""
+        return str(variables[host].get(variable) or "") if host in variables else ""
 
 
-def _address(objects: ClusterObjects) -> Object:
+def _require_joins(cluster: str, version: str) -> None:
+    if version and not parse(version).at_least(JOINS_BESIDE_STATIC_PODS_SINCE):
+        raise ControlPlaneFailure(
+            f"cluster {cluster}: kube-vip is a static pod, and kubeadm join of {version} takes none beside its own; it does from "
+            f"1.{JOINS_BESIDE_STATIC_PODS_SINCE} on. Nothing was done. Name the role endpoint_keepalived in machine_inventory_endpoint_role."
+        )
+
+
+def _address(objects: ClusterObjects, holder: str) -> Object:
     """Return the virtual address and its port. Raises ControlPlaneFailure."""
     endpoint = objects.wanted_endpoint() or {}
     where = "spec.controlPlaneEndpoint of the infrastructure cluster"
@@ -106,10 +129,16 @@ def _address(objects: ClusterObjects) -> Object:
         address = str(ipaddress.ip_address(str(endpoint.get("host") or "")))
     except ValueError as error:
         raise ControlPlaneFailure(
-            f"cluster {objects.title}: {where} has {endpoint.get('host') or 'no address'}, and keepalived takes an IP address. Nothing was done. "
+            f"cluster {objects.title}: {where} has {endpoint.get('host') or 'no address'}, and {holder} takes an IP address. Nothing was done. "
             "Write a free address of the hosts' network there."
         ) from error
-    if endpoint["port"] == _api_port(objects):
+    port = _api_port(objects)
+    if holder == "kube-vip" and endpoint["port"] != port:
+        raise ControlPlaneFailure(
+            f"cluster {objects.title}: {where} has the port {endpoint['port']}, and the host that holds kube-vip's address answers on its API server's. "
+            f"Nothing was done. Give the endpoint the port {port}."
+        )
+    if holder == "keepalived" and endpoint["port"] == port:
         raise ControlPlaneFailure(
             f"cluster {objects.title}: {where} has the port {endpoint['port']}, on which the API servers listen on the same hosts. Nothing was done. "
             "Give the endpoint another port, such as 8443."
@@ -158,8 +187,8 @@ def result(
     holders = sorted(f"{name} (host {hosts[name]})" for name, answer in answers.items() if answer.result.get("holds"))
     if len(holders) > 1:
         warnings.append(
-            f"the address of the endpoint is held by several hosts at once: {', '.join(holders)}. They don't hear one another's keepalived. "
-            "Let IP protocol 112 (VRRP) through among them"
+            f"the address of the endpoint is held by several hosts at once: {', '.join(holders)}. keepalived: they don't hear one another, so let IP "
+            "protocol 112 (VRRP) through among them. kube-vip: on one of them it was killed, so have it run again, or remove the address there"
         )
     changed = any(answer.result.get("changed") for answer in answers.values())
     return {"changed": changed, "unused": False, **({"warnings": warnings} if warnings else {})}

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_endpoint
-short_description: Put a host behind a virtual address with keepalived and haproxy
+short_description: Put a host behind a virtual address with keepalived and haproxy, or kube-vip
 version_added: 0.10.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Installs keepalived and haproxy of the distribution where they are missing (Debian and Ubuntu), and configures both. keepalived has the address on one of
     the hosts, and haproxy on each of them leads to the API servers that answer C(/readyz).
+  - With O(kube_vip_image), kube-vip has the address instead, a static pod on each of the hosts. Nothing is installed then, and the host that has the address
+    answers with its own API server.
   - Refused beforehand are an interface that isn't there, an address of another network, an address that the host or another one on the network has, a port
-    that is taken, and a host with a keepalived or haproxy of its own.
-  - With O(state=absent), keepalived is stopped first, so that another host takes the address at once. The packages stay.
+    that is taken, a host with a keepalived, haproxy or kube-vip of its own, and an image that the host can't have.
+  - With O(state=absent), what holds the address is stopped first, so that another host takes it at once. The packages stay.
 options:
   state:
     description: Whether the host is behind the address.
@@ -29,7 +31,9 @@ options:
     description: The virtual address. Required with O(state=present).
     type: str
   port:
-    description: The port on it. haproxy listens there on all of the host's addresses, so it is another one than the API server's.
+    description:
+      - The port on it. haproxy listens there on all of the host's addresses, so it is another one than the API server's.
+      - With O(kube_vip_image) it is the API server's.
     type: int
     default: 8443
   interface:
@@ -58,10 +62,21 @@ options:
         description: Its API server's port.
         type: int
         default: 6443
+  kube_vip_image:
+    description: kube-vip's image with its tag, to have kube-vip hold the address.
+    type: str
+    default: ""
+  super_admin:
+    description:
+      - Whether kube-vip reads C(super-admin.conf) until C(kubeadm init) has ended well on this host. From Kubernetes 1.29 on C(admin.conf) has no rights until
+        then.
+    type: bool
+    default: false
   alone:
     description:
       - Whether no other host is to have the address yet, and without O(servers) not even this one. The network is asked then, and the host is refused if
-        one answers; afterwards it waits until the host has the address.
+        one answers; afterwards it waits until the host has the address. kube-vip can't have it before kubeadm has started the kubelet, so only one that is
+        restarted is waited for.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -103,7 +118,7 @@ holds:
 """
 
 from ..module_utils.common.guard import NodeError
-from ..module_utils.node.endpoint import balancer, virtual_address
+from ..module_utils.node.endpoint import balancer, departure, kube_vip, virtual_address
 from ..module_utils.node.machine_module import MachineModule
 
 SERVER = {
@@ -111,6 +126,35 @@ SERVER = {
     "address": {"type": "str", "required": True},
     "port": {"type": "int", "default": 6443},
 }
+
+
+def _balancer(module: MachineModule) -> tuple[dict[str, str], dict[str, str], str]:
+    params = module.params
+    if not 0 <= params["router_id"] <= 255:
+        module.fail_json(msg=f"router_id {params['router_id']} is no number between 0 and 255. Nothing was changed.")
+    wanted = balancer.Wanted(
+        address=params["address"],
+        port=params["port"],
+        servers=tuple((each["name"], each["address"], each["port"]) for each in params["servers"]),
+        interface=params["interface"],
+        router_id=params["router_id"],
+        alone=params["alone"],
+    )
+    return balancer.present(wanted, check=module.check_mode)
+
+
+def _kube_vip(module: MachineModule) -> tuple[dict[str, str], dict[str, str], str]:
+    params = module.params
+    wanted = kube_vip.Wanted(
+        address=params["address"],
+        port=params["port"],
+        image=params["kube_vip_image"],
+        interface=params["interface"],
+        super_admin=params["super_admin"],
+        alone=params["alone"],
+        unused=not params["servers"],
+    )
+    return kube_vip.present(wanted, check=module.check_mode)
 
 
 def main() -> None:
@@ -123,6 +167,8 @@ def main() -> None:
             "interface": {"type": "str", "default": ""},
             "router_id": {"type": "int", "default": 0},
             "servers": {"type": "list", "elements": "dict", "default": [], "options": SERVER},
+            "kube_vip_image": {"type": "str", "default": ""},
+            "super_admin": {"type": "bool", "default": False},
             "alone": {"type": "bool", "default": False},
         },
         required_if=[("state", "present", ["address"])],
@@ -132,20 +178,8 @@ def main() -> None:
         # Nothing is lost by it: an API server need not be asked whose turn it is.
         module.check(ask_cluster=False)
         if params["state"] == "absent":
-            module.exit_json(changed=balancer.absent(check=module.check_mode))
-        if not 0 <= params["router_id"] <= 255:
-            module.fail_json(
-                msg=f"router_id {params['router_id']} is no number between 0 and 255. Nothing was changed."
-            )
-        wanted = balancer.Wanted(
-            address=params["address"],
-            port=params["port"],
-            servers=tuple((each["name"], each["address"], each["port"]) for each in params["servers"]),
-            interface=params["interface"],
-            router_id=params["router_id"],
-            alone=params["alone"],
-        )
-        before, after, interface = balancer.present(wanted, check=module.check_mode)
+            module.exit_json(changed=departure.leave(check=module.check_mode))
+        before, after, interface = _kube_vip(module) if params["kube_vip_image"] else _balancer(module)
     changed = before != after
     module.exit_json(
         changed=changed,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: inventory_endpoint
-short_description: Keep keepalived and haproxy on the hosts of a cluster's machines
+short_description: Keep a cluster's endpoint on the hosts of its machines
 version_added: 0.10.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -37,6 +37,10 @@ options:
     description: The virtual router's ID. V(0) is the last byte of the address.
     type: int
     default: 0
+  kube_vip_image:
+    description: kube-vip's image with its tag, to have kube-vip hold the address instead of keepalived and haproxy.
+    type: str
+    default: ""
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

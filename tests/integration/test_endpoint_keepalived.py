@@ -26,6 +26,19 @@ CLUSTERS = {
     "wan": ("203.0.113.250", 8443, "wans", "There is no interface wan0 on this host; it has"),
     "port": ("203.0.113.250", 6443, GROUP, "has the port 6443, on which the API servers listen on the same hosts"),
     "name": ("prod.example.org", 8443, GROUP, "has prod.example.org, and keepalived takes an IP address"),
+    "vip-port": (
+        "203.0.113.250",
+        8443,
+        GROUP,
+        "answers on its API server's. Nothing was done. Give the endpoint the port 6443",
+    ),
+    "vip-name": ("prod.example.org", 6443, GROUP, "has prod.example.org, and kube-vip takes an IP address"),
+    "vip-old": (
+        "203.0.113.250",
+        6443,
+        GROUP,
+        "kubeadm join of v1.20.2 takes none beside its own; it does from 1.23 on",
+    ),
     "silent": ("203.0.113.250", 8443, "aways", "no free host of the inventory group aways answers"),
     "away": ("203.0.113.250", 8443, "aways", "the endpoint was left as it is on away-m1 (host gone): machine"),
 }
@@ -56,6 +69,7 @@ def test_what_is_said_of_an_endpoint_on_the_hosts(tmp_path: Path) -> None:
             "cluster": "{{ inventory_hostname }}",
             "store": {"path": str(workspace.store)},
             "servers": "{{ servers[inventory_hostname] | default([]) }}",
+            "kube_vip_image": "{{ 'registry.invalid/kube-vip:v1' if inventory_hostname.startswith('vip-') else '' }}",
         }
     }
     workspace.write_playbook("endpoint.yml", task)

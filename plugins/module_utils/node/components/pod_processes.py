@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import typing as t
 
 from ...common.guard import end_process, read_text
@@ -21,15 +22,19 @@ from ...common.guard import end_process, read_text
 # The kernel shows 15 characters of a program's name.
 _COMM_LENGTH = 15
 _NAMESPACE = "kube-system"
+_HASH = re.compile("[0-9a-f]+")
 
 # A process's ID and when it was started (clock ticks since boot): together they are never used again on this boot.
 Instance = tuple[int, int]
 
 
-def instances(component: str, proc: str = "/proc", pod_logs: str = "/var/log/pods") -> set[Instance]:
+def instances(
+    component: str, proc: str = "/proc", pod_logs: str = "/var/log/pods", *, hashed: bool = False
+) -> set[Instance]:
     """Return the processes of a static pod that run now.
 
-    A process that ended and was not reaped yet is not among them.
+    A process that ended and was not reaped yet is not among them. With ``hashed`` those of pods from the API are not, either: a static
+    pod's UID is a hash, without dashes, and theirs is none.
     """
     found: dict[Instance, str] = {}
     for entry in os.listdir(proc):
@@ -40,9 +45,9 @@ def instances(component: str, proc: str = "/proc", pod_logs: str = "/var/log/pod
                 started = _started(os.path.join(proc, entry, "stat"))
                 if started is not None:
                     found[(int(entry), started)] = read_text(os.path.join(proc, entry, "cgroup"))
-    uids = _uids(component, pod_logs)
+    uids = {each for each in _uids(component, pod_logs) if not hashed or _HASH.fullmatch(each)}
     # Without control groups of pods (--cgroups-per-qos=false) there is nothing but the name to tell by.
-    if uids and any("kubepods" in group for group in found.values()):
+    if (uids or hashed) and any("kubepods" in group for group in found.values()):
         return {each for each, group in found.items() if any(uid in group for uid in uids)}
     return set(found)
 

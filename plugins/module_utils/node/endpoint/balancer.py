@@ -250,30 +250,19 @@ def _require_free(wanted: Wanted, interface: str, where: Host) -> None:
                 f"{where.configuration(name)} is not this collection's: this host has a {name} of its own.",
                 f"{_NOTHING} Take another host, or move that {name} elsewhere and remove the file.",
             )
-    here = virtual_address.is_here(wanted.address, where.runner)
-    if here and not _is_ours(texts["keepalived"]):
-        raise NodeError(
-            f"{wanted.address} is this host's own address.",
-            f"{_NOTHING} Take an address for the endpoint that no host has.",
-        )
     if not _is_ours(texts["haproxy"]) and wanted.port in host_facts.listening(where.places):
         raise NodeError(
             f"Port {wanted.port} is taken on this host.",
             f"{_NOTHING} Stop what listens there, or give the endpoint another port.",
         )
-    if not wanted.alone:
-        return
-    if here and not wanted.servers:
-        # Before the first machine: a cluster's whose store isn't this one.
-        other = f"keepalived of this host, {where.configuration('keepalived')}"
-    else:
-        found = "" if here else virtual_address.holder(wanted.address, interface, where.runner)
-        other = found and f"another host on the network of {interface} (link-layer address {found})"
-    if other:
-        raise NodeError(
-            f"{wanted.address} is held by {other}.",
-            f"{_NOTHING} Take a free address for the endpoint; or, where a control plane is behind it, give its store.",
-        )
+    virtual_address.require_free(
+        wanted.address,
+        interface,
+        f"keepalived of this host, {where.configuration('keepalived')}" if _is_ours(texts["keepalived"]) else "",
+        alone=wanted.alone,
+        unused=not wanted.servers,
+        runner=where.runner,
+    )
 
 
 def _start(name: str, text: str, where: Host) -> None:

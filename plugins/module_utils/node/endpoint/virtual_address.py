@@ -44,7 +44,7 @@ def interface_of(address: str, wanted: str = "", runner: Runner = timed_command.
     if wanted and wanted not in networks:
         raise NodeError(
             f"There is no interface {wanted} on this host; it has {', '.join(sorted(networks))}.",
-            f"{_NOTHING} Correct endpoint_keepalived_interface of this host.",
+            f"{_NOTHING} Correct this host's variable endpoint_keepalived_interface or endpoint_kube_vip_interface, whichever role it is.",
         )
     candidates = {wanted: networks[wanted]} if wanted else networks
     for name, addresses in candidates.items():
@@ -62,6 +62,59 @@ def is_here(address: str, runner: Runner = timed_command.run) -> bool:
     """Return whether this host holds an address now."""
     links = _read(runner(["ip", "-json", "address", "show", "to", address]))
     return any(each.get("local") == address for link in links for each in link.get("addr_info") or ())
+
+
+def remove(address: str, runner: Runner = timed_command.run) -> None:
+    """Remove an address from this host's interfaces.
+
+    No error where none has it.
+
+    Raises:
+        NodeError: it can't be removed.
+    """
+    for link in _read(runner(["ip", "-json", "address", "show", "to", address])):
+        for each in link.get("addr_info") or ():
+            if each.get("local") == address:
+                words = ["ip", "address", "delete", f"{address}/{each['prefixlen']}", "dev", str(link["ifname"])]
+                done = runner(words)
+                if done.returncode != 0:
+                    raise NodeError(f"{' '.join(words)} failed: {done.stderr.strip()[:300]}", "Run it by hand.")
+
+
+def require_free(
+    address: str, interface: str, ours: str, *, alone: bool, unused: bool, runner: Runner = timed_command.run
+) -> None:
+    """Refuse an address that this host or its network has already.
+
+    Args:
+        address: the virtual one.
+        interface: its interface.
+        ours: what of this collection's would hold it on this host, "" for nothing.
+        alone: whether no other host may have it; the network is asked.
+        unused: whether with ``alone`` not even this one may have it.
+        runner: runs ``ip``.
+
+    Raises:
+        NodeError: it is held.
+    """
+    here = is_here(address, runner)
+    if here and not ours:
+        raise NodeError(
+            f"{address} is this host's own address.", f"{_NOTHING} Take an address for the endpoint that no host has."
+        )
+    if not alone:
+        return
+    if here and unused:
+        # Before the first machine: a cluster's whose store isn't this one.
+        other = ours
+    else:
+        found = "" if here else holder(address, interface, runner)
+        other = found and f"another host on the network of {interface} (link-layer address {found})"
+    if other:
+        raise NodeError(
+            f"{address} is held by {other}.",
+            f"{_NOTHING} Take a free address for the endpoint; or, where a control plane is behind it, give its store.",
+        )
 
 
 def holder(address: str, interface: str, runner: Runner = timed_command.run) -> str:

@@ -252,7 +252,7 @@ def release(
     """
     # Imported here: they are half of all that a host would load to be checked or claimed.
     from ..bootstrap import reset
-    from ..endpoint import balancer
+    from ..endpoint import departure
 
     where = places or HostPlaces()
     with guard.exclusive(where.node.state) if not check else contextlib.nullcontext():
@@ -268,7 +268,7 @@ def release(
     if check:
         return True, "the host would be reset and released"
     # The endpoint's address goes to another host while there is an API server here yet.
-    (leave or balancer.absent)(check=False)
+    (leave or departure.leave)(check=False)
     (undo or reset.reset)(discard_etcd_data=True, check=False, whole_cluster=wanted.whole_cluster, places=where.node)
     _wait_for_the_end(where)
     with guard.exclusive(where.node.state):
