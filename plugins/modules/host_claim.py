@@ -18,7 +18,8 @@ description:
     cluster, and then writes whose it is to C(/var/lib/kubeadm-control-plane/claim.json), under the host's own lock, so that no two
     clusters, in whatever stores, ever take the same host.
   - Checked are root, the machine-id, the versions of kubeadm and kubelet, kubectl, the programs and kernel settings that kubeadm insists on, the container
-    runtime's socket, swap, the ports, the clock, an address, another cluster's claim, and what any cluster left. Everything that is missing is said at once.
+    runtime's socket, swap, the ports, the clock, an address, the cluster's networks, another cluster's claim, and what any cluster left. Everything that is
+    missing is said at once.
   - With O(state=absent), undoes what kubeadm made, as M(kubeadm.control_plane.node_bootstrap) with C(state=absent) does, and
     gives the claim up, in one call. A host that carries something else than what was claimed is refused.
   - A claim of the same O(id) that is already there, and a host that was released already, are left as they are.
@@ -80,7 +81,7 @@ options:
   ignore_checks:
     description:
       - Checks not to insist on, by the names that kubeadm gives them - V(Swap), V(CRI), V(Port-6443), V(FileExisting-conntrack),
-        V(FileContent--proc-sys-net-ipv4-ip_forward), or V(all) of these.
+        V(FileContent--proc-sys-net-ipv4-ip_forward) - and V(ClusterNetwork), or V(all) of these.
       - What concerns another cluster, the identity or the versions is never waived.
     type: list
     elements: str
@@ -91,6 +92,25 @@ options:
         check V(ImagePull). Where O(ignore_checks) has V(ImagePull), that holds for the static pods' images alone.
       - Without it, images are not checked.
     version_added: 0.5.0
+  cluster_network:
+    description:
+      - The cluster's networks, as C(spec.clusterNetwork) of the Cluster has them. A host that has an address in one of them, on a real interface or on the
+        one of a default route, is refused by the check V(ClusterNetwork).
+      - A host that carries the cluster already is not asked.
+    version_added: 0.10.0
+    type: dict
+    default: {}
+    suboptions:
+      pods:
+        description: The pods' CIDR blocks.
+        type: list
+        elements: str
+        default: []
+      services:
+        description: The services' CIDR blocks.
+        type: list
+        elements: str
+        default: []
   ca_cert_hash:
     description:
       - The hash of the cluster's CA, as C(kubeadm join --discovery-token-ca-cert-hash) takes it.
@@ -183,6 +203,7 @@ from ..module_utils.node.bootstrap.image_check import Images
 from ..module_utils.node.host import claim, fitness, host_facts
 from ..module_utils.node.machine_module import MachineModule
 
+BLOCKS = {"type": "list", "elements": "str", "default": []}
 OPTIONS = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "id": {"type": "str", "default": ""},
@@ -199,6 +220,7 @@ OPTIONS = {
     "controller_time": {"type": "float"},
     "known_machine_ids": {"type": "dict", "default": {}},
     "ignore_checks": {"type": "list", "elements": "str", "default": []},
+    "cluster_network": {"type": "dict", "default": {}, "options": {"pods": BLOCKS, "services": BLOCKS}},
     "ca_cert_hash": {"type": "str", "default": ""},
     "released_before": {"type": "bool", "default": False},
     "whole_cluster": {"type": "bool", "default": False},
@@ -233,6 +255,8 @@ def present(module: MachineModule) -> None:
         known_machine_ids=params["known_machine_ids"],
         ca_cert_hash=params["ca_cert_hash"],
         ignore=params["ignore_checks"],
+        pods=params["cluster_network"].get("pods", ()),
+        services=params["cluster_network"].get("services", ()),
         images=Images.read(params["kubernetes_version"], params["images"]) if params["images"] is not None else None,
     )
     made, changed = claim.claim(mine, wanted, run=run, check=module.check_mode)

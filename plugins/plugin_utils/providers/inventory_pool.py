@@ -341,6 +341,11 @@ def question(
             *settings.HEALTH_PORTS.values(),
             *(() if external else settings.ETCD_PORTS),
         ]
+    if not objects.initialized:
+        # They can be another's only before there is a control plane; a cluster that runs has its hosts as it is.
+        network = (objects.cluster.get("spec") or {}).get("clusterNetwork") or {}
+        blocks = {name: (network.get(name) or {}).get("cidrBlocks") or [] for name in ("pods", "services")}
+        found["cluster_network"] = blocks
     socket = (part.get("nodeRegistration") or {}).get("criSocket")
     return {**found, "cri_socket": socket} if socket else found
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from ...common import guard, kubernetes_facts, settings
 from ...common.kubernetes_versions import read_version
 from ..bootstrap.image_check import Images
-from . import host_facts, missing_images
+from . import host_facts, host_networks, missing_images
 from .host_facts import HostPlaces
 
-# What may be waived, by the names that kubeadm gives its preflight checks.
-IGNORABLE = ("Swap", "CRI", "Port-", "FileContent-", "FileExisting-")
+# What may be waived, by the names that kubeadm gives its preflight checks; ClusterNetwork is the Cluster's own field, and no check of kubeadm's.
+IGNORABLE = ("Swap", "CRI", "Port-", "FileContent-", "FileExisting-", "ClusterNetwork")
 # By kubeadm's name for what it does about them.
 IMAGES = "ImagePull"
 # This collection's own need, which no preflight error of kubeadm's stands for.
@@ -55,7 +55,8 @@ class Wanted:
 
     ``now`` is the controller's time in seconds since the epoch; ``known_machine_ids`` are those of other machines, by name;
     ``ca_cert_hash`` names the cluster that the host may already carry, "" for none. ``images``: those that have to be there or to be
-    pulled; None to leave that out. Where ImagePull is ignored these are the static pods' alone.
+    pulled; None to leave that out. Where ImagePull is ignored these are the static pods' alone. ``pods`` and ``services`` are the
+    cluster's CIDR blocks that no address of the host may be in.
     """
 
     version: str
@@ -68,6 +69,8 @@ class Wanted:
     ca_cert_hash: str = ""
     ignore: t.Sequence[str] = ()
     images: t.Optional[Images] = None
+    pods: t.Sequence[str] = ()
+    services: t.Sequence[str] = ()
 
 
 def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
@@ -93,9 +96,27 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     if problem:
         fix = "Configure the address, or name the host's own by the variable that addressVariable of the machine template names."
         found.append(Missing("Address", problem, fix))
+    found += _cluster_network(wanted)
     if wanted.images is not None and not any(each.check == "KubeadmVersion" for each in found):
         found += _images(wanted.images, wanted.ignore, places)
     return [each for each in found if not _waived(each.check, wanted.ignore)]
+
+
+def _cluster_network(wanted: Wanted) -> list[Missing]:
+    blocks = {"pods": wanted.pods, "services": wanted.services}
+    if wanted.ca_cert_hash or not any(blocks.values()):
+        return []
+    own = host_networks.own_addresses()
+    fix = (
+        "Take a network that no host is in for spec.clusterNetwork of the Cluster: it can't be changed once there is a control plane. Where pods are "
+        "to be in the hosts' own network, give ClusterNetwork in kubeadm.ignorePreflightErrors of the template."
+    )
+    found = []
+    for name, each in blocks.items():
+        for address, block in host_networks.within(own, each):
+            text = f"{address} on {own[address]} is in {block}, clusterNetwork.{name}: other nodes would look for it among the cluster's {name}"
+            found.append(Missing("ClusterNetwork", text, fix))
+    return found
 
 
 def _images(asked: Images, ignore: t.Sequence[str], places: HostPlaces) -> list[Missing]:

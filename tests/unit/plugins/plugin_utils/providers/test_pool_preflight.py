@@ -119,6 +119,7 @@ def test_as_many_as_are_needed_are_asked(tmp_path: Path) -> None:
     call = pool.asked[0][1]
     assert (call["state"], call["kubernetes_version"], call["ignore_checks"]) == ("present", "v1.20.2", ["Swap"])
     assert call["images"]["pull"] is True
+    assert "cluster_network" not in call, "a cluster that runs is not asked for what it can't change any more"
 
 
 def test_none_is_asked_where_all_machines_are_prepared_ahead(tmp_path: Path) -> None:
@@ -140,7 +141,11 @@ def test_none_is_asked_where_all_machines_are_prepared_ahead(tmp_path: Path) -> 
 def test_before_the_first_machine_too(tmp_path: Path) -> None:
     """Before its infrastructure, too: the first step of a plan makes no machine, and is of no use without one."""
     pool = Pool(cp1="silent", cp3="silent")
-    found = pool.look(cluster(3).bare(), tmp_path)
+    builder = cluster(3).bare()
+    builder.snapshot["cluster"]["spec"]["clusterNetwork"] = {"pods": {"cidrBlocks": ["10.244.0.0/16"]}}
+    found = pool.look(builder, tmp_path)
+    networks = {"pods": ["10.244.0.0/16"], "services": []}
+    assert [call["cluster_network"] for _host, call in pool.asked] == [networks] * len(HOSTS)
     assert pool.names == list(HOSTS)
     assert found["hosts"][0]["missing"][0]["message"] == "it was not reached" and found["hosts"][0]["missing"][0]["fix"]
     assert pool.document["steps"] == [] and pool.document["end"]["action"] == "blocked"

@@ -1,0 +1,103 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster's networks against those of a host, which the real ip lists in a network namespace of the test's own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+from private_host import PrivateHost
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root"),
+    pytest.mark.skipif(shutil.which("ip") is None, reason="no ip: tests/tools/setup.sh gets it where there is apt-get"),
+]
+# The default route on what a machine in a container has; another network of the host's own; what pod networks, a container runtime and
+# kube-proxy leave on a host, as far as every kernel knows it.
+LINKS = """
+link set lo up
+link add host0 type veth peer name peer0
+link set host0 up
+link set peer0 up
+address add 192.168.7.11/24 dev host0
+address add 2001:db8:7::11/64 dev host0 nodad
+route add default via 192.168.7.1
+link add link host0 name storage type macvlan
+link set storage up
+address add 10.96.8.11/24 dev storage
+link add cni0 type bridge
+link set cni0 up
+address add 10.244.3.1/24 dev cni0
+link add docker0 type bridge
+address add 172.17.0.1/16 dev docker0
+link add flannel.1 type vxlan id 1 dstport 8472 dev host0
+address add 10.244.3.0/32 dev flannel.1
+link add kube-ipvs0 type ifb
+address add 10.97.0.1/32 dev kube-ipvs0
+"""
+
+
+class Host(PrivateHost):
+    """A host with these links."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.name = f"networks-{os.getpid()}"
+        subprocess.run(["ip", "netns", "add", self.name], check=True)
+        for line in LINKS.split("\n"):
+            if line:
+                subprocess.run(["ip", "-n", self.name, *line.split()], check=True)
+
+    def run(self, *words: str, check: bool = True) -> str:
+        """See the base class."""
+        return super().run("ip", "netns", "exec", self.name, *words, check=check)
+
+    def asked(self, pods: t.Sequence[str] = (), services: t.Sequence[str] = (), **more: t.Any) -> dict[str, t.Any]:
+        """Ask what keeps the host from being claimed, and return the result."""
+        return self.module(
+            "host_claim",
+            id="none",
+            cluster="prod",
+            machine="any",
+            kubernetes_version="v1.33.2",
+            cluster_network={"pods": list(pods), "services": list(services)},
+            _ansible_check_mode=True,
+            **more,
+        )
+
+    def refused(self, *blocks: t.Sequence[str], **more: t.Any) -> list[str]:
+        """What the check says."""
+        missing = self.asked(*blocks, **more)["missing"]
+        return [each["message"] for each in missing if each["check"] == "ClusterNetwork"]
+
+
+@pytest.fixture(name="host")
+def _host(tmp_path: Path) -> t.Iterator[Host]:
+    made = Host(tmp_path)
+    yield made
+    subprocess.run(["ip", "netns", "delete", made.name], check=True)
+
+
+def test_an_address_of_the_host_in_the_clusters_networks_is_refused(host: Host) -> None:
+    """Each with its interface and the field; it may be waived, and is no matter of a host that carries the cluster."""
+    wrong = (["192.168.0.0/16", "2001:db8::/32"], ["10.96.0.0/12"])
+    assert host.refused(*wrong) == [
+        "192.168.7.11 on host0 is in 192.168.0.0/16, clusterNetwork.pods: other nodes would look for it among the cluster's pods",
+        "2001:db8:7::11 on host0 is in 2001:db8::/32, clusterNetwork.pods: other nodes would look for it among the cluster's pods",
+        "10.96.8.11 on storage is in 10.96.0.0/12, clusterNetwork.services: other nodes would look for it among the cluster's services",
+    ]
+    assert host.refused(*wrong, ignore_checks=["clusternetwork"]) == []
+    assert host.refused(*wrong, ca_cert_hash="sha256:0") == []
+    assert "'10.0.0.0/99' does not appear to be" in host.asked(["10.0.0.0/99"])["msg"]
+
+
+def test_what_works_is_not_refused(host: Host) -> None:
+    """Bridges, tunnels and the like, of pods and services; a host's network that is wider than the pods', and not where the host is in it."""
+    assert host.refused(["10.244.0.0/16", "172.17.0.0/16", "192.168.7.128/25"], ["10.97.0.0/16"]) == []
+    assert host.refused() == []
