@@ -9,6 +9,7 @@ import contextlib
 import typing as t
 
 from ...module_utils.common.values import clip
+from ..decision import terms
 from ..store.base import StoreError
 from ..store.journal import Journal
 from .cluster_objects import ClusterObjects
@@ -79,6 +80,18 @@ def close_intents(journal: Journal, run: str, result: str, message: str) -> None
     for entry in journal.open_intents():
         own = entry.get("run") == run
         journal.outcome(str(entry["id"]), result if own else "interrupted", message if own else INTERRUPTED)
+
+
+def deleted_deployment(objects: ClusterObjects, name: str) -> bool:
+    """Return whether a run has begun to delete a MachineDeployment."""
+    directory = objects.store.journal_directory()
+    entries = Journal(directory, objects.namespace, objects.name).entries() if directory else []
+    return any(
+        each["event"] == "intent"
+        and each["action"] == terms.REMOVE_WORKERS
+        and name in str((each.get("details") or {}).get("name", "")).split(", ")
+        for each in entries
+    )
 
 
 def note_snapshot(objects: ClusterObjects, path: t.Any) -> None:

@@ -106,6 +106,9 @@ def step(decision: Object, snapshot: Object, plan: t.Optional[t.Sequence[t.Mappi
     voters = decision_text.voters(decision)
     if voters:
         found.update(votersBefore=voters[0], votersAfter=voters[1])
+    deployments = (decision.get("target") or {}).get("deployments")
+    if deployments:
+        found["name"] = ", ".join(deployments)
     if plan:
         found["plan"] = " ".join(str(each["action"]) for each in plan[:_PLANNED])
     return found

@@ -19,7 +19,7 @@ from ...documents.names import typed_name
 from ...objects import kinds
 from ...objects.manifest.cluster_manifest import ClusterManifest
 from ...store.base import Store, kind_ref_of
-from .. import propagation
+from .. import journal_entries, propagation
 from ..cluster_objects import (
     CLUSTER_LABEL,
     CONTROL_PLANE,
@@ -224,11 +224,15 @@ def _parts(objects: ClusterObjects, machine: Object) -> list[Object]:
 def mark_deleting(objects: ClusterObjects, name: str) -> list[str]:
     """Set deletionTimestamp on a MachineDeployment; return the changes.
 
+    There are none where the cluster had it until a run deleted it, which may have been killed right after that.
+
     Raises:
-        ControlPlaneFailure: the cluster has none of that name.
+        ControlPlaneFailure: the cluster has none of that name, and no run of this journal's has deleted one.
     """
     listed = {str(each["metadata"]["name"]): each for each in deployments(objects)}
     if name not in listed:
+        if journal_entries.deleted_deployment(objects, name):
+            return []
         raise ControlPlaneFailure(
             f"{objects.title} has no MachineDeployment {name}; nothing was done. Give one that it has: {', '.join(sorted(listed)) or 'none'}."
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import healthy
 from stored_manifest import Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
@@ -28,6 +29,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.work
     worker_objects,
     worker_status,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report import facts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 
 Object = dict[str, Any]
 NAME = "pool"
@@ -213,6 +216,19 @@ def test_no_worker_of_a_deployment_that_is_gone(kept: Kept) -> None:
     """The failure says what to do."""
     with pytest.raises(ControlPlaneFailure, match="no worker was made"):
         worker_objects.create_worker(objects_of(kept), entry_of(kept, deployment="other"))
+
+
+def test_the_deletion_of_one_that_a_run_has_deleted_has_nothing_to_do(kept: Kept) -> None:
+    """That run may have been killed right after it, and nothing else of it is there; a name of none is refused as before."""
+    objects, name = objects_of(kept), str(deployment_of(kept)["metadata"]["name"])
+    assert stored_workers.mark_deleting(objects, name) == [f"mark MachineDeployment {name} for deletion"]
+    decision = {"action": "removeWorkers", "target": {"deployments": ["other", name]}}
+    journal = Journal(str(objects.store.journal_directory()), objects.namespace, objects.name)
+    journal.intent(decision["action"], "", "killed", facts.step(decision, healthy(1).snapshot, []))
+    stored_workers.delete_deployment(objects, name)
+    assert stored_workers.mark_deleting(objects, name) == []
+    with pytest.raises(ControlPlaneFailure, match="has no MachineDeployment never; nothing was done"):
+        stored_workers.mark_deleting(objects, "never")
 
 
 def test_a_template_reaches_sets_and_machines_in_place(kept: Kept) -> None:
