@@ -102,15 +102,13 @@ documents:
 
 import json
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
 from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api import apply
 from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiError, own_client
-
-# An admission webhook may take 30 s; then the API server itself says which one did not answer.
-TIMEOUT_SECONDS = 40.0
 
 
 def main() -> None:
@@ -140,7 +138,7 @@ def work(module: MachineModule) -> dict[str, object]:
         raise NodeError(
             "documents is no list of objects in JSON; nothing was applied.", "Give each object as an entry of the list."
         )
-    with own_client(params["kubeconfig"], TIMEOUT_SECONDS) as client:
+    with own_client(params["kubeconfig"], settings.APPLY_ANSWER_SECONDS) as client:
         arguments.hold(client, params, check_mode=module.check_mode)
         if module.check_mode:
             return {"changed": bool(documents)}

@@ -124,14 +124,13 @@ conflict:
 
 import json
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
 from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.workload_api import compare_and_swap
 from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiError, own_client
-
-TIMEOUT_SECONDS = 15.0
 
 
 def main() -> None:
@@ -163,7 +162,7 @@ def work(module: MachineModule) -> dict[str, object]:
         compare_and_swap.Write(each["path"], each["method"], json.loads(each["document"]), each["resource_version"])
         for each in params["write"]
     ]
-    with own_client(params["kubeconfig"], TIMEOUT_SECONDS) as client:
+    with own_client(params["kubeconfig"], settings.OBJECTS_ANSWER_SECONDS) as client:
         wanted = [compare_and_swap.Read(each["path"], tuple(each["keep"])) for each in params["read"]]
         arguments.hold(client, params, check_mode=module.check_mode)
         objects = compare_and_swap.read(client, wanted)

@@ -20,11 +20,11 @@ from etcd_cluster import until
 from stand_in_components import BAD_FLAG
 from systemd import NoUnit
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import alternative_names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components import (
     control_plane_change,
-    static_pod,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.configuration_change import (
     FAILED,
@@ -105,8 +105,8 @@ def test_an_old_process_that_no_kubelet_ends_is_ended(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kubelet 1.22 that has not heard from an API server since its start ends none whose manifest was changed."""
-    for name in ("_GRACE_SECONDS", "_ENDING_SECONDS"):
-        monkeypatch.setattr(static_pod, name, 0.0)
+    for name in ("POD_GRACE_SECONDS", "POD_END_SECONDS"):
+        monkeypatch.setattr(settings, name, 0.0)
     program = tmp_path / SCHEDULER
     shutil.copy(str(shutil.which("sleep")), program)
     with subprocess.Popen([str(program), "600"]) as old:

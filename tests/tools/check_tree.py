@@ -43,6 +43,9 @@ SHOWS = {
     ): "plugins/plugin_utils/calls/screen.py",
     re.compile(r"\bimport .*\bAnsibleModule\b"): "plugins/module_utils/node/module.py",
 }
+SECONDS_AT_HOME = ("plugins/module_utils/common/settings.py", "plugins/module_utils/common/kubernetes_facts.py")
+SECONDS = re.compile(r"^((?:[A-Z_]+, )*[A-Z_]*SECONDS) = \(?\d", re.MULTILINE)
+HOW_OFTEN = re.compile(r"(?:[A-Z_]*_)?(?:POLL|PAUSES?|TICK)_SECONDS")
 GUARD = "kubeadm.control_plane.guard"
 # The guard itself, and what works on a cluster that is no inventory host yet, or on no cluster at all, and says so itself.
 OWN_GUARD = ("guard", "adopt", "install")
@@ -321,6 +324,18 @@ def python_files(root: Path) -> Problems:
     return problems
 
 
+def settings_at_home(root: Path) -> Problems:
+    """A duration that users may notice stands in settings.py; how often something is looked at, beside its code; a fact of Kubernetes' own, with these."""
+    return [
+        f"{_name(root, file)}: {each} belongs into {SECONDS_AT_HOME[0]}, or is called …_POLL_SECONDS, …_PAUSE_SECONDS or …_TICK_SECONDS"
+        for file in sorted((root / "plugins").rglob("*.py"))
+        if _name(root, file) not in SECONDS_AT_HOME
+        for names in SECONDS.findall(file.read_text(encoding="utf-8"))
+        for each in names.split(", ")
+        if each.endswith("SECONDS") and not HOW_OFTEN.fullmatch(each)
+    ]
+
+
 def width_of_prose(root: Path) -> Problems:
     """Pages are legible in a terminal. Tables and code may be wider, and what a tool writes."""
     problems = []
@@ -368,6 +383,7 @@ RULES: tuple[Callable[[Path], Problems], ...] = (
     dangerous_keywords,
     headers,
     python_files,
+    settings_at_home,
     width_of_prose,
     forbidden_strings,
     litter,

@@ -105,6 +105,7 @@ def test_the_smallest_tree_has_no_problems(tree):
             "annotations\nfrom ansible.module_utils.basic import AnsibleModule\n",
             "legible",
         ),
+        ("plugins/action/thing.py", "annotations\n", "annotations\n\nWAIT_SECONDS = 5\n", "belongs into"),
         ("plugins/modules/thing.py", "#!/usr/bin/python\n", "", "begin with #!/usr/bin/python"),
         ("plugins/modules/thing.py", "main():\n", f'main():\n    """{"Return " * 13}it."""\n', "has 14 words"),
         ("plugins/modules/thing.py", "main():\n", 'main():\n    """Whether it is."""\n', "is a riddle"),

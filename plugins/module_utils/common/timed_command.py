@@ -9,13 +9,12 @@ import shlex
 import subprocess
 import typing as t
 
+from . import settings
 from .guard import NodeError
-
-DEFAULT_SECONDS = 30.0
 
 
 def run(
-    words: t.Sequence[str], *, seconds: float = DEFAULT_SECONDS, text: str = "", why: str = ""
+    words: t.Sequence[str], *, seconds: float = settings.PROGRAM_SECONDS, text: str = "", why: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run a command and return its exit status and output.
 

@@ -13,10 +13,11 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ..common import settings
 from ..common.https import Unreachable
 from ..common.quorum import Figures, Verdict, figures, has_learners
 from .gateway import Gateway
-from .membership import CHANGE_TIMEOUT_SECONDS, Cluster, MembershipError, member_states, require_evidence
+from .membership import Cluster, MembershipError, member_states, require_evidence
 from .types import FAILED_PRECONDITION, UNAVAILABLE, EtcdError, Member
 from .view import View
 
@@ -120,7 +121,9 @@ def _add(cluster: Cluster, view: View, peer_url: str) -> None:
     deadline = time.monotonic() + cluster.settle
     while True:
         try:
-            with Gateway(view.witnesses[view.leader].url, cluster.credentials, CHANGE_TIMEOUT_SECONDS) as gateway:
+            with Gateway(
+                view.witnesses[view.leader].url, cluster.credentials, settings.MEMBER_CHANGE_SECONDS
+            ) as gateway:
                 gateway.member_add([peer_url], learner=True)
             return
         except EtcdError as error:

@@ -13,6 +13,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ..common import settings
 from ..common.https import Unreachable
 from ..common.quorum import Figures, MemberState, Verdict, figures
 from .gateway import Gateway
@@ -25,8 +26,6 @@ NOSPACE, CORRUPT = "NOSPACE", "CORRUPT"
 DEFAULT_QUOTA = 2 * 1024 * 1024 * 1024
 # A database so near its quota raises the alarm again at once.
 SHARE = 0.95
-DEFRAGMENT_SECONDS = 600.0
-COMPACT_SECONDS = 120.0
 _QUOTA = re.compile(r"--quota-backend-bytes=(\d+)")
 _POLL_SECONDS = 0.25
 
@@ -215,7 +214,7 @@ def _defragment(cluster: Cluster, view: View, own: Member) -> None:
         ]
         move_leader(cluster, _without_nospace(view), own, others)
     try:
-        with Gateway(view.witnesses[own.id].url, cluster.credentials, DEFRAGMENT_SECONDS) as gateway:
+        with Gateway(view.witnesses[own.id].url, cluster.credentials, settings.DEFRAGMENT_SECONDS) as gateway:
             gateway.defragment()
     except (EtcdError, Unreachable) as error:
         raise MembershipError("NotProven", f"the defragmentation of {own.name} did not end well: {error}.") from error
@@ -235,7 +234,7 @@ def _compact(cluster: Cluster) -> None:
     Every older revision is forgotten; where that was done already, this is no error.
     """
     try:
-        with Gateway(cluster.endpoints[0], cluster.credentials, COMPACT_SECONDS) as gateway:
+        with Gateway(cluster.endpoints[0], cluster.credentials, settings.COMPACT_SECONDS) as gateway:
             gateway.compact(gateway.linearizable_read())
     except EtcdError as error:
         if error.meaning != "OUT_OF_RANGE":

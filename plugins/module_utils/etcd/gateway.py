@@ -25,8 +25,6 @@ from ..common.https import HttpClient, NotAsked, Unreachable, client_context, sp
 from ..common.legible import one_line
 from .types import UNIMPLEMENTED, Alarm, EtcdError, Member, MemberList, Snapshot, Status
 
-SNAPSHOT_TIMEOUT_SECONDS = 30.0
-SNAPSHOT_TOTAL_SECONDS = 1800.0
 _SHA256_BYTES = 32
 # bbolt writes whole pages, and no page is smaller; what is left over is the hash that etcd puts behind the database.
 _PAGE_BYTES = 512
@@ -204,7 +202,7 @@ class Gateway:
         self._post("defragment", "/v3/maintenance/defragment", {})
 
     def snapshot_save(
-        self, path: str, timeout: float = SNAPSHOT_TIMEOUT_SECONDS, total: float = SNAPSHOT_TOTAL_SECONDS
+        self, path: str, timeout: float = settings.SNAPSHOT_SILENCE_SECONDS, total: float = settings.SNAPSHOT_SECONDS
     ) -> Snapshot:
         """Save this member's snapshot as a 0600 file, complete and verified.
 

@@ -22,8 +22,6 @@ from .gateway import Credentials, Gateway
 from .types import NOT_FOUND, UNAVAILABLE, EtcdError, Member, to_hex
 from .view import View, look_again, members_view
 
-# The server itself gives up on a change that finds no majority after about seven seconds.
-CHANGE_TIMEOUT_SECONDS = 10.0
 _POLL_SECONDS = 0.25
 
 
@@ -341,7 +339,7 @@ def _remove(cluster: Cluster, view: View, victim: Member, new_leader: t.Optional
     through = healthy[0]
     url = view.witnesses[through.id].url
     deadline = time.monotonic() + cluster.settle
-    with Gateway(url, cluster.credentials, CHANGE_TIMEOUT_SECONDS) as gateway:
+    with Gateway(url, cluster.credentials, settings.MEMBER_CHANGE_SECONDS) as gateway:
         while True:
             try:
                 gateway.member_remove(victim.id)

@@ -14,11 +14,12 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ..common import settings
 from ..common.https import Unreachable
 from ..common.quorum import Figures, Verdict, figures
 from .addition import by_peer_url
 from .gateway import Gateway
-from .membership import CHANGE_TIMEOUT_SECONDS, Cluster, MembershipError, find_member, member_states, require_evidence
+from .membership import Cluster, MembershipError, find_member, member_states, require_evidence
 from .types import EtcdError, Member, to_hex
 from .view import View
 
@@ -185,7 +186,7 @@ def _behind(view: View, learner: Member) -> str:
 def _promote(cluster: Cluster, view: View, learner: Member) -> None:
     url = view.witnesses[view.leader].url
     try:
-        with Gateway(url, cluster.credentials, CHANGE_TIMEOUT_SECONDS) as gateway:
+        with Gateway(url, cluster.credentials, settings.MEMBER_CHANGE_SECONDS) as gateway:
             gateway.member_promote(learner.id)
     except EtcdError as error:
         if "in sync" in error.detail:

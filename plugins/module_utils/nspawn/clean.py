@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 
+from ..common import settings
 from . import pool, processes
 from .endpoint import lifecycle
 from .file_operations import mounts_below, read_json, remove_tree
@@ -18,8 +19,6 @@ from .machine import cgroups
 from .machine import lifecycle as machine
 from .network import remove_bridge
 from .programs import run
-
-END_SECONDS = 15
 
 
 def everything(layout: Layout) -> dict[str, list[str]]:
@@ -80,7 +79,7 @@ def _end_strays(layout: Layout) -> None:
         processes.end(pids)
         return not pids
 
-    processes.wait_until(gone, END_SECONDS, f"the end of all processes of {layout.directory}")
+    processes.wait_until(gone, settings.END_SECONDS, f"the end of all processes of {layout.directory}")
     hierarchies = cgroups.detect()
     for mount in hierarchies.mount_points:
         parent = os.path.join(mount, cgroups.PARENT)

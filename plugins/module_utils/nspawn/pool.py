@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ..common import settings
 from . import network as bridges
 from .addresses import Network
 from .errors import NspawnError
@@ -18,7 +19,6 @@ from .file_operations import locked, read_json, write_json
 from .layout import Layout
 
 LOCK = "pool"
-LOCK_SECONDS = 60
 
 
 def machine_records(layout: Layout) -> dict[str, dict[str, t.Any]]:
@@ -82,7 +82,7 @@ def open_network(layout: Layout, network: Network) -> None:
 
 def close_network(layout: Layout) -> bool:
     """Remove the bridge without machines and endpoints; return whether it was removed."""
-    with locked(layout.lock(LOCK), LOCK_SECONDS):
+    with locked(layout.lock(LOCK), settings.LOCAL_LOCK_SECONDS):
         known = read_json(layout.network)
         if known is None or machine_records(layout) or endpoint_records(layout):
             return False

@@ -14,17 +14,15 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 
+from ..common import settings
 from ..common.guard import NodeError, read_text
 from ..common.https import Unreachable
 from ..common.settings import HEALTH_PORTS
 from ..node.components.component_health import component_health
 from ..workload_api.api import ADMIN_KUBECONFIG, MANIFESTS_DIRECTORY, ApiAccess, ApiClient, own_server, read_access
 
-# How long a component gets once the API server is up where its manifest moves its health port, so that it may never answer on the usual one.
-MOVED_SECONDS = 2.0
 # The addresses on which a component answers to itself.
 _LOOPBACK = ("127.0.0.1", "0.0.0.0", "::")
-_REQUEST_SECONDS = 1.0
 _POLL_SECONDS = 0.25
 
 
@@ -67,7 +65,9 @@ def wait_until_up(
             if all(answers.values()):
                 return True
             since = clock() if since is None else since
-            if clock() - since >= MOVED_SECONDS and all(answers[each] for each in manifests if each not in moved):
+            if clock() - since >= settings.MOVED_PORT_SECONDS and all(
+                answers[each] for each in manifests if each not in moved
+            ):
                 return False
         if clock() >= deadline:
             return False
@@ -87,7 +87,7 @@ def _moved(manifest: str, port: int) -> bool:
 
 def _ready(access: ApiAccess, server: str) -> bool:
     try:
-        with ApiClient(access, server, _REQUEST_SECONDS) as client:
+        with ApiClient(access, server, settings.LOCAL_ANSWER_SECONDS) as client:
             return client.send("GET", "/readyz").status == 200
     except (Unreachable, ValueError):
         return False

@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from ..common import settings
 from ..common.guard import NodeError
 from .api import ApiClient, ApiError
 from .untrusted import mapping, mappings, text
@@ -26,10 +27,6 @@ Waits = dict[tuple[str, str], float]
 # Whose fields they are in managedFields.
 FIELD_MANAGER = "kubeadm-control-plane-resource-set"
 CREATED, CHANGED, UNCHANGED, KEPT, REFUSED = "created", "changed", "unchanged", "kept", "refused"
-# For how long a kind that a document before it defines may take to be served, and the API server's own Service to be there.
-PATIENCE_SECONDS = 15.0
-# After how long no further document is begun: a call of a machine is ended after twice as long, and would tell nothing.
-LIMIT_SECONDS = 300.0
 _PAUSE_SECONDS = 0.25
 _CONTENT_TYPE = "application/apply-patch+yaml"
 _SERVICE = "/api/v1/namespaces/default/services/kubernetes"
@@ -65,12 +62,14 @@ def apply(client: ApiClient, documents: t.Sequence[Document], create_only: bool,
     _wait_for_service(client)
     known: Resources = {}
     waits: Waits = {}
-    end = time.monotonic() + LIMIT_SECONDS
+    end = time.monotonic() + settings.APPLY_SECONDS
     defined = {text(mapping(each.get("spec")).get("group")) for each in documents if _defines(each)}
     return [
         _apply(client, each, known, defined, waits, create_only, private)
         if time.monotonic() < end
-        else Applied(_title(each), REFUSED, f"not tried: the documents before it took more than {LIMIT_SECONDS:.0f} s")
+        else Applied(
+            _title(each), REFUSED, f"not tried: the documents before it took more than {settings.APPLY_SECONDS:.0f} s"
+        )
         for each in documents
     ]
 
@@ -136,7 +135,7 @@ def _path(client: ApiClient, document: Document, known: Resources, defined: set[
         "name": metadata.get("name"),
         "namespace": metadata.get("namespace"),
     }
-    end = waits.setdefault((version, text(document.get("kind"))), time.monotonic() + PATIENCE_SECONDS)
+    end = waits.setdefault((version, text(document.get("kind"))), time.monotonic() + settings.APPLY_PATIENCE_SECONDS)
     while True:
         try:
             return object_path(client, wanted, known, applies=True)
@@ -152,7 +151,7 @@ def _wait_for_service(client: ApiClient) -> None:
 
     Another Service could be given its address before (Kubernetes before 1.25; Cluster API waits for it, too).
     """
-    end = time.monotonic() + PATIENCE_SECONDS
+    end = time.monotonic() + settings.APPLY_PATIENCE_SECONDS
     while client.get(_SERVICE) is None:
         if time.monotonic() > end:
             raise NodeError("the API server has not made its Service default/kubernetes yet.", "Run this again.")

@@ -14,11 +14,10 @@ import time
 import typing as t
 from urllib.parse import quote
 
+from ..common import settings
 from .api import MERGE_PATCH, ApiClient
 
 ELECTED = ("kube-controller-manager", "kube-scheduler")
-# A holder renews every 2 s (--leader-elect-retry-period): one that lives does it in this time, and is then left alone.
-SILENT_SECONDS = 2.5
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 _POLL_SECONDS = 0.25
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
@@ -65,14 +64,14 @@ def take(
         hosts: what :func:`hosts_of` returned of a Node whose machine is gone.
         clock, pause: the seconds, and how to let some pass.
 
-    A holder that renews within ``SILENT_SECONDS`` is alive, whatever is reported of its machine, and keeps its Lease;
+    A holder that renews within ``settings.LEASE_SILENT_SECONDS`` is alive, whatever is reported of its machine, and keeps its Lease;
     one that renews after the last check keeps it by the compare-and-swap.
 
     Raises:
         ApiError: the API refused. Unreachable: it did not answer.
     """
     silent = held_by(client, hosts)
-    deadline = clock() + SILENT_SECONDS
+    deadline = clock() + settings.LEASE_SILENT_SECONDS
     while silent and clock() < deadline:
         pause(_POLL_SECONDS)
         again = {name: client.get(f"{_LEASES}/{name}") for name in silent}

@@ -17,14 +17,13 @@ import shutil
 import typing as t
 from dataclasses import dataclass
 
-from ..common import kubernetes_facts, systemd_units
+from ..common import kubernetes_facts, settings, systemd_units
 from ..common.guard import NodeError, read_text, write_atomically
 from ..common.kubernetes_versions import parse
 
 UNIT_PREFIX = "kubeadm-control-plane-drain-"
 # Of a Node's name; systemd takes 255 characters for all of a unit's.
 _LONGEST_NAME = 180
-_ATTEMPT_SECONDS = 60
 _LAST_WORDS = 400
 _FAILURE = re.compile(r"\s*(error|unable to|the connection|no such)", re.IGNORECASE)
 # What a budget refuses, and what ends slowly, the API itself tells better.
@@ -103,7 +102,13 @@ class DrainUnit:
         Raises:
             NodeError: kubectl is not usable, or systemd refused.
         """
-        words = [*self.kubectl, "drain", self.node, *self._options(unreachable), f"--timeout={_ATTEMPT_SECONDS}s"]
+        words = [
+            *self.kubectl,
+            "drain",
+            self.node,
+            *self._options(unreachable),
+            f"--timeout={settings.DRAIN_ATTEMPT_SECONDS}s",
+        ]
         get = [*self.kubectl, "get", "node", self.node, "--output=name"]
         shutil.rmtree(self._work, ignore_errors=True)
         os.makedirs(self._work, mode=0o700)

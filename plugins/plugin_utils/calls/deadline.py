@@ -48,7 +48,6 @@ LONG_CALLS: t.Mapping[str, int] = {
 _WAITS = ("wait", "settle")
 _WAITS_FOR_ITS_TIMEOUT = ("node_certificates", "service_account_tokens", "static_pod")
 _TICK_SECONDS = 1.0
-_END_SECONDS = 5.0
 
 
 class TookTooLong(BaseException):
@@ -124,7 +123,9 @@ def end_shared_connection(connection: t.Any) -> None:
         return
     with contextlib.suppress(OSError, subprocess.SubprocessError, KeyError):
         words = build(connection.get_option("ssh_executable"), "ssh", "-O", "exit", connection.get_option("host"))
-        subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=_END_SECONDS, check=False)
+        subprocess.run(
+            words, capture_output=True, stdin=subprocess.DEVNULL, timeout=settings.GRACE_SECONDS, check=False
+        )
 
 
 def _children() -> list[identity.Process]:

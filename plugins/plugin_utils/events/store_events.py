@@ -10,6 +10,7 @@ import contextlib
 import threading
 import typing as t
 
+from ...module_utils.common import settings
 from ..store import opening
 from ..store.base import StoreError
 from ..store.kubernetes.requests import KubernetesApi
@@ -17,7 +18,6 @@ from ..store.kubernetes.watching import DELETED, LISTED, Watch
 from . import cluster_events
 
 Object = dict[str, t.Any]
-RESYNC_SECONDS = 600.0
 _OWN = ("namespaces", "resync_seconds")
 
 
@@ -44,7 +44,8 @@ class StoreEvents:
     def __init__(self, queue: Queue, arguments: t.Mapping[str, t.Any], say: t.Callable[[str], t.Any]) -> None:
         connection = {name: value for name, value in arguments.items() if name not in _OWN}
         unknown = sorted(set(connection) - set(opening.NAMES))
-        namespaces, resync = arguments.get("namespaces") or [None], arguments.get("resync_seconds", RESYNC_SECONDS)
+        namespaces = arguments.get("namespaces") or [None]
+        resync = arguments.get("resync_seconds", settings.RESYNC_SECONDS)
         if not isinstance(namespaces, list):
             raise _refused("namespaces", "it is no list")
         if isinstance(resync, bool) or not isinstance(resync, (int, float)) or resync < 1:

@@ -25,7 +25,6 @@ from ..kubeadm.configuration import classic_form
 from . import conditions, kinds
 from .validate import limits, object_selector
 
-SHORTEST_NODE_STARTUP_SECONDS = 30
 _MOST_CONDITIONS = 100
 # What a health check or the remediation itself says of a machine, and what is made of all the others.
 NOT_CHECKED = (conditions.READY, conditions.AVAILABLE, *conditions.HEALTH_MARKS, "ExternallyRemediated")
@@ -193,8 +192,8 @@ def validate_health_check(health_check: Mapping[str, Any], report: Report) -> No
     object_selector.validate(selector, "spec.selector", report)
     checks = spec.get("checks") or {}
     startup = checks.get("nodeStartupTimeoutSeconds")
-    if startup is not None and 0 < startup < SHORTEST_NODE_STARTUP_SECONDS:
-        rule = f"a machine needs at least {SHORTEST_NODE_STARTUP_SECONDS} seconds to get its Node"
+    if startup is not None and 0 < startup < settings.SHORTEST_NODE_STARTUP_SECONDS:
+        rule = f"a machine needs at least {settings.SHORTEST_NODE_STARTUP_SECONDS} seconds to get its Node"
         report.add(
             "spec.checks.nodeStartupTimeoutSeconds", startup, rule, "Write 30 seconds or more, or 0 for no limit."
         )

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from ...module_utils.common import settings
 from ...module_utils.common.violations import Report, child, item
 from ..documents import names, schema
 from ..documents.read import read_documents
@@ -63,7 +64,6 @@ NOTES = (FROM_MANIFEST, kinds.ANNOTATION_DELETED_CONTROL_PLANE, kinds.ANNOTATION
 MAX_GATES = 20
 LONGEST_TEXT = 65536
 LONGEST_EXPRESSION = 4096
-LONGEST_READY_SECONDS = 86400
 SHORTEST_WINDOW, LONGEST_WINDOW = 60, 31 * 86400
 
 _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?")
@@ -191,8 +191,8 @@ def _value(key: str, text: str, path: str, report: Report) -> None:
     elif key == kinds.ANNOTATION_MAINTENANCE_WINDOW:
         read_maintenance_window(text, path, report)
     elif key == kinds.ANNOTATION_MIN_READY_SECONDS:
-        if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) > LONGEST_READY_SECONDS:
-            rule = f"this is a whole number of seconds from 0 to {LONGEST_READY_SECONDS}, as text"
+        if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) > settings.LONGEST_READY_SECONDS:
+            rule = f"this is a whole number of seconds from 0 to {settings.LONGEST_READY_SECONDS}, as text"
             report.add(path, text, rule, 'Write it like "60".')
     elif text != "true":
         report.add(path, text, 'this consent has the value "true"', 'Write "true", or remove the annotation.')

@@ -37,11 +37,8 @@ from .readiness_gates import Gates
 from .witnesses import witnesses
 
 SNAPSHOT_VERSION = "v1"
-ENDPOINT_PROBE_SECONDS = 2
 # Of how many removed machines it is asked whether they have left a Node.
 MOST_LEFT_BEHIND = 5
-# How long one observation waits for a machine that has only just joined; the next one waits again.
-SETTLE_SECONDS = 10
 
 
 class Caller(t.Protocol):
@@ -317,7 +314,7 @@ def _settle_seconds(objects: ClusterObjects, name: str, now: str) -> int:
     started = parse_time(((machine.get("status") or {}).get("bootstrap") or {}).get("startedAt"))
     if started is None or is_true(machine, READY):
         return 0
-    return SETTLE_SECONDS if (parse_time(now) or 0) - started < settings.BOOTSTRAP_BOUND else 0
+    return settings.OBSERVATION_WAIT_SECONDS if (parse_time(now) or 0) - started < settings.BOOTSTRAP_BOUND else 0
 
 
 def _whole(workload: Object) -> bool:
@@ -361,7 +358,7 @@ def probe_endpoint(host: str, port: int) -> tuple[t.Optional[bool], str]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    connection = http.client.HTTPSConnection(host, port, timeout=ENDPOINT_PROBE_SECONDS, context=context)
+    connection = http.client.HTTPSConnection(host, port, timeout=settings.ENDPOINT_ANSWER_SECONDS, context=context)
     try:
         connection.request("GET", "/version")
         response = connection.getresponse()

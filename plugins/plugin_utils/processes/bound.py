@@ -21,12 +21,13 @@ import sys
 import time
 import typing as t
 
+if __name__ != "__main__":
+    from ...module_utils.common import settings
+
 # How often it is asked whether to go on.
-LOOK_SECONDS = 1.0
-# What is ended may still put away what it made.
-GRACE_SECONDS = 5.0
+POLL_SECONDS = 1.0
 # How often it is asked whether what was killed has gone.
-END_LOOK_SECONDS = 0.01
+END_POLL_SECONDS = 0.01
 # As timeout(1) and node_command tell it.
 TIMED_OUT = 124
 _PR_SET_PDEATHSIG = 1
@@ -69,10 +70,10 @@ def run(
             while True:
                 left = end - time.monotonic()
                 try:
-                    output, _nothing = process.communicate(timeout=max(0.01, min(LOOK_SECONDS, left)))
+                    output, _nothing = process.communicate(timeout=max(0.01, min(POLL_SECONDS, left)))
                     return Ended(process.returncode, output)
                 except subprocess.TimeoutExpired:
-                    if left <= LOOK_SECONDS and time.monotonic() >= end:
+                    if left <= POLL_SECONDS and time.monotonic() >= end:
                         return Ended(TIMED_OUT, _ended(process))
                 may_go_on()
         except BaseException:
@@ -86,7 +87,7 @@ def _ended(process: subprocess.Popen[bytes]) -> bytes:
     process.terminate()
     output = None
     with contextlib.suppress(subprocess.TimeoutExpired):
-        output, _nothing = process.communicate(timeout=GRACE_SECONDS)
+        output, _nothing = process.communicate(timeout=settings.GRACE_SECONDS)
     for pid, begun in started:
         if _start_time(pid) == begun:
             with contextlib.suppress(OSError):
@@ -95,7 +96,7 @@ def _ended(process: subprocess.Popen[bytes]) -> bytes:
     _await_end(started)
     if output is None:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            output, _nothing = process.communicate(timeout=GRACE_SECONDS)
+            output, _nothing = process.communicate(timeout=settings.GRACE_SECONDS)
     return output or b""
 
 
@@ -104,11 +105,11 @@ def _await_end(started: list[tuple[int, str]]) -> None:
 
     The kernel ends a killed process a moment after the signal.
     """
-    end = time.monotonic() + GRACE_SECONDS
+    end = time.monotonic() + settings.GRACE_SECONDS
     while any(_start_time(pid) == begun and _stat(pid, 0) not in "ZX" for pid, begun in started):
         if time.monotonic() >= end:
             return
-        time.sleep(END_LOOK_SECONDS)
+        time.sleep(END_POLL_SECONDS)
 
 
 def _descendants(pid: int) -> list[tuple[int, str]]:

@@ -26,6 +26,7 @@ import signal
 import time
 import typing as t
 
+from ...module_utils.common import settings
 from . import identity
 
 VARIABLE = "KUBEADM_CONTROL_PLANE_FAILPOINTS"
@@ -45,7 +46,6 @@ SITES = (
 )
 # The same call again within one action is another point. The third and all after it are one: calls that wait are repeated.
 REPEATS_TOLD = 3
-KILL_SECONDS = 10.0
 KILL_PAUSE_SECONDS = 0.01
 
 Setting = t.Mapping[str, t.Any]
@@ -239,7 +239,7 @@ def kill_group(folder: str, spare: t.Collection[str] = ()) -> None:
         finally:
             os.close(descriptor)
     own = os.getpid()
-    deadline = time.monotonic() + KILL_SECONDS
+    deadline = time.monotonic() + settings.END_SECONDS
     # Again until nobody is left: a process may have forked between the reading and the killing.
     while time.monotonic() < deadline:
         members = _members(folder)

@@ -9,6 +9,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import component_leases
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import ApiError
 from ansible_collections.kubeadm.control_plane.plugins.modules import workload_node
@@ -77,7 +78,7 @@ def election(workload: Workload) -> t.Iterator[Election]:
 def test_what_is_not_renewed_any_more_is_free_to_take(election: Election) -> None:
     assert election.take() == [MANAGER, SCHEDULER]
     assert election.holder(MANAGER) == election.holder(SCHEDULER) == ""
-    assert election.seconds >= component_leases.SILENT_SECONDS, "a holder that lives had the time to say so"
+    assert election.seconds >= settings.LEASE_SILENT_SECONDS, "a holder that lives had the time to say so"
 
 
 def test_who_renews_lives_and_keeps_it(election: Election) -> None:

@@ -86,7 +86,7 @@ def test_once_leaves_what_is_there_and_again_takes_only_what_it_says(workload: W
 def test_what_takes_too_long_ends_with_what_was_done(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
     """The controller would end the call, and nobody would know of it."""
     monkeypatch.setattr(
-        "ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.apply.LIMIT_SECONDS", 0.0
+        "ansible_collections.kubeadm.control_plane.plugins.module_utils.common.settings.APPLY_SECONDS", 0.0
     )
     [(done, message)] = applied(workload, setting("late", "red"))
     assert done == "refused" and message.startswith("not tried")

@@ -11,8 +11,8 @@ import pytest
 from api_server import ApiServer
 from etcd_cluster import free_port
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.settling import (
-    MOVED_SECONDS,
     Own,
     wait_until_up,
 )
@@ -65,7 +65,7 @@ def test_a_component_that_serves_elsewhere_is_not_waited_for_to_the_end(
     """The observation that follows judges its pod."""
     clock = Clock()
     assert not clock.wait(own(server, tmp_path / "manifests", SCHEDULER.format(address=address, more=more)))
-    assert MOVED_SECONDS <= clock.seconds < MOVED_SECONDS + 1
+    assert settings.MOVED_PORT_SECONDS <= clock.seconds < settings.MOVED_PORT_SECONDS + 1
 
 
 def test_an_api_server_that_does_not_come_is_given_up(server: ApiServer, tmp_path: Path) -> None:

@@ -17,15 +17,13 @@ import subprocess
 import typing as t
 from dataclasses import dataclass
 
-from ...common import timed_command
+from ...common import settings, timed_command
 from ...common.guard import NodeError, read_text
 
 MANIFEST = "/etc/kubernetes/manifests/etcd.yaml"
 # etcdutl works on files since etcd 3.5; etcdctl's restore is deprecated there and gone in 3.6.
 # Source: docs/reference/kubeadm.md, "Restoring etcd".
 TOOLS = ("etcdutl", "etcdctl")
-TOOL_SECONDS = 1800.0
-_MOUNT_SECONDS = 120.0
 _FOLDERS = ("usr/local/bin", "usr/bin", "bin", "")
 _PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # The folder of the image where the tool finds the files that it works on.
@@ -54,7 +52,7 @@ class Tool:
 
         Raises NodeError where it can't be started or takes too long.
         """
-        return timed_command.run([*self.words, *arguments], seconds=TOOL_SECONDS)
+        return timed_command.run([*self.words, *arguments], seconds=settings.SNAPSHOT_SECONDS)
 
 
 # Gives a tool for the time of a ``with``; the argument is the folder whose files it is to work on. Raises NoTool.
@@ -136,7 +134,7 @@ def _find(image: str, root: str, folder: str) -> Tool:
 
 def _ctr(*arguments: str) -> subprocess.CompletedProcess[str]:
     try:
-        return timed_command.run([*_CTR, *arguments], seconds=_MOUNT_SECONDS)
+        return timed_command.run([*_CTR, *arguments], seconds=settings.IMAGE_MOUNT_SECONDS)
     except NodeError as error:
         raise NoTool(f"etcd's image can only be mounted with containerd's ctr: {error}") from error
 

@@ -13,6 +13,8 @@ import shlex
 import typing as t
 from dataclasses import dataclass
 
+from ...common import settings
+
 # Cluster API's sentinel (docs/reference/cluster_api.md, "Creating a machine"; written where kubeadm succeeded).
 SENTINEL = "/run/cluster-api/bootstrap-success.complete"
 # etcd's log takes files of 64 MB, two at once, beside its database.
@@ -20,8 +22,6 @@ LEAST_ROOM_BYTES = 256 << 20
 
 # The exit status of a script that was ended from outside; timeout(1) has the same.
 ENDED = 124
-# How long what doesn't end when it is asked to is given.
-_KILL_SECONDS = 30
 
 _HEAD = """\
 #!/bin/sh
@@ -102,7 +102,7 @@ def bounded(words: t.Sequence[str], seconds: int) -> list[str]:
 
     The limit 0 is none. What the command has started in the foreground is ended with it.
     """
-    return ["timeout", f"--kill-after={_KILL_SECONDS}", str(seconds), *words] if seconds else list(words)
+    return ["timeout", f"--kill-after={settings.END_SECONDS}", str(seconds), *words] if seconds else list(words)
 
 
 def render(

@@ -17,12 +17,12 @@ import socket
 import typing as t
 from dataclasses import dataclass
 
+from ...common import settings
 from ...common.https import bound, client_context
 from ...workload_api import untrusted
 from ...workload_api.api import ApiClient
 
 API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
-TIMEOUT_SECONDS = 5.0
 # With these an API server asks whether another one is there (kube-aggregator: available_controller.go).
 HEADERS = {"X-Remote-User": "system:kube-aggregator", "X-Remote-Group": "system:masters"}
 
@@ -55,12 +55,12 @@ class AggregatedServer:
         try:
             context = client_context(ca_pem=self.authorities or None, certificate_and_key_pem=f"{certificate}\n{key}")
             with (
-                socket.create_connection((self.address, self.port), TIMEOUT_SECONDS) as plain,
+                socket.create_connection((self.address, self.port), settings.PROOF_ANSWER_SECONDS) as plain,
                 context.wrap_socket(plain, server_hostname=self.host) as secure,
             ):
-                connection = http.client.HTTPConnection(self.host, timeout=TIMEOUT_SECONDS)
+                connection = http.client.HTTPConnection(self.host, timeout=settings.PROOF_ANSWER_SECONDS)
                 connection.sock = secure
-                bound(connection, TIMEOUT_SECONDS, TIMEOUT_SECONDS)
+                bound(connection, settings.PROOF_ANSWER_SECONDS, settings.PROOF_ANSWER_SECONDS)
                 connection.request("GET", self.path, headers=HEADERS)
                 return connection.getresponse().status
         except (OSError, ValueError, http.client.HTTPException):

@@ -23,7 +23,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 
-from ...common import guard, kubernetes_versions, systemd_units, timed_command
+from ...common import guard, kubernetes_versions, settings, systemd_units, timed_command
 from ...common.guard import NodeError, read_text
 from ...common.redact import redact
 from ...workload_api.api import own_server
@@ -45,7 +45,6 @@ FILES: t.Mapping[str, str] = {
     "front-proxy-client": "front-proxy-client.crt",
 }
 KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf", "super-admin.conf", KUBELET)
-_SECONDS = 120.0
 _POLL_SECONDS = 0.2
 _EMBEDDED = re.compile(r"^(\s*)client-certificate-data:\s*(\S+)\s*$", re.MULTILINE)
 _EMBEDDED_KEY = re.compile(r"^(\s*)client-key-data:\s*(\S+)\s*$", re.MULTILINE)
@@ -315,7 +314,7 @@ class NodeCertificates:
 
 def run(words: t.Sequence[str]) -> t.Any:
     """Run kubeadm or systemctl."""
-    return timed_command.run(words, seconds=_SECONDS, why="A kubeadm node needs it.")
+    return timed_command.run(words, seconds=settings.KUBEADM_SECONDS, why="A kubeadm node needs it.")
 
 
 def _add(found: dict[str, str], name: str, pem: str) -> None:

@@ -14,13 +14,13 @@ import ssl
 import typing as t
 from dataclasses import dataclass, replace
 
+from ...common import settings
 from ...common.guard import NodeError
 from ...common.https import HttpClient, Unreachable, client_context, split_url
 from ...etcd.types import LOCAL_MEMBER
 from ...workload_api.api import ADMIN_KUBECONFIG, ApiClient, ApiError, own_server, read_access
 
 API_SERVER, ETCD = "kube-apiserver", "etcd"
-TIMEOUT_SECONDS = 5.0
 _JWKS = "/openid/v1/jwks"
 
 
@@ -60,7 +60,7 @@ def shown(server: str, servers: Servers) -> str:
             stem = f"{servers.pki}/etcd/healthcheck-client"
             context.load_cert_chain(f"{stem}.crt", f"{stem}.key")
         with (
-            socket.create_connection(split_url(url)[1:], TIMEOUT_SECONDS) as plain,
+            socket.create_connection(split_url(url)[1:], settings.PROOF_ANSWER_SECONDS) as plain,
             context.wrap_socket(plain) as secure,
         ):
             found = secure.getpeercert(binary_form=True)
@@ -85,7 +85,7 @@ def accepts(server: str, certificate: str, key: str, servers: Servers) -> bool:
     context = client_context(ca_file=servers.bundle(server), certificate_and_key_pem=f"{certificate}\n{key}")
     path = "/version" if server == ETCD else "/api"
     try:
-        with HttpClient(url, context, TIMEOUT_SECONDS) as client:
+        with HttpClient(url, context, settings.PROOF_ANSWER_SECONDS) as client:
             answer = client.request("GET", path, None, {})
     except Unreachable as error:
         if isinstance(error.__cause__, ssl.SSLCertVerificationError):
@@ -115,7 +115,7 @@ def key_ids(servers: Servers) -> t.Optional[list[str]]:
     # It has a type of its own, and is given to nobody who asks for another.
     access = replace(access, headers={**access.headers, "Accept": "application/jwk-set+json"})
     try:
-        with ApiClient(access, url, TIMEOUT_SECONDS) as client:
+        with ApiClient(access, url, settings.PROOF_ANSWER_SECONDS) as client:
             keys = (client.get(_JWKS) or {}).get("keys")
     except (ApiError, Unreachable):
         return []

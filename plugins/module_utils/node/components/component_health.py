@@ -13,10 +13,9 @@ from __future__ import annotations
 import ssl
 import typing as t
 
+from ...common import settings
 from ...common.https import HttpClient, Unreachable
 from ...common.settings import HEALTH_PORTS
-
-TIMEOUT_SECONDS = 1.0
 
 
 def component_health(manifests: t.Collection[str], ports: t.Optional[t.Mapping[str, int]] = None) -> dict[str, t.Any]:
@@ -35,7 +34,7 @@ def _ask(port: int) -> t.Optional[bool]:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
-        with HttpClient(f"https://127.0.0.1:{port}", context, TIMEOUT_SECONDS) as client:
+        with HttpClient(f"https://127.0.0.1:{port}", context, settings.LOCAL_ANSWER_SECONDS) as client:
             return client.request("GET", "/healthz", None, {}).status == 200
     except (Unreachable, OSError):
         return None

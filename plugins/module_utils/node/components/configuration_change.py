@@ -32,7 +32,6 @@ ABSENT, RUNNING, SUCCEEDED, ROLLED_BACK, FAILED = "Absent", "Running", "Succeede
 _STARTED = "Started"
 UNIT_PREFIX = "kubeadm-control-plane-configuration-"
 _POLL_SECONDS = 0.2
-_END_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -285,7 +284,7 @@ class Works:
 
         It has left its outcome a moment before it ends. Raises NodeError where it does not end.
         """
-        deadline = time.monotonic() + _END_SECONDS
+        deadline = time.monotonic() + settings.END_SECONDS
         while systemd_units.state(unit, self.runner).running:
             if time.monotonic() > deadline:
                 raise NodeError(f"the unit {unit} of an attempt before does not end.", "Nothing was changed. Stop it.")

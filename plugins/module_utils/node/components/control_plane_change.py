@@ -15,7 +15,7 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 
-from ...common import guard
+from ...common import guard, settings
 from ...common.guard import NodeError
 from ...common.redact import redact
 from ..certificates.alternative_names import alternative_names, certificate_bytes
@@ -38,8 +38,6 @@ OWNERS: t.Mapping[str, str] = {"apiserver": "kube-apiserver", "etcd-server": "et
 _POLL_SECONDS = 0.2
 # A component that was started so often and ended each time will not do better.
 _STARTS = 3
-# The kubelet waits longer and longer before it starts what failed again and again; it forgets that when it is restarted.
-_BACK_OFF_SECONDS = 20.0
 _WHY = re.compile(r'(error|panic|fatal|F\d{4} |\{"level":"fatal")', re.IGNORECASE)
 _LOG_BYTES = 16 * 1024
 _LONGEST = 600
@@ -295,7 +293,7 @@ class _Part:
             if waited >= self.seconds:
                 raise NodeError(f"{self.component} is unhealthy after {waited:.0f} s: {problem}. {self._why(starts)}")
             unit = self.work.places.unit_of_kubelet
-            if not running and not nudged and not tries and waited >= _BACK_OFF_SECONDS and unit:
+            if not running and not nudged and not tries and waited >= settings.BACK_OFF_SECONDS and unit:
                 nudged = True
                 self.work.runner(["systemctl", "restart", f"{unit}.service"])
             time.sleep(_POLL_SECONDS)

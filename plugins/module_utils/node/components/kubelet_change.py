@@ -16,7 +16,7 @@ import shutil
 import time
 import typing as t
 
-from ...common import guard, timed_command
+from ...common import guard, settings, timed_command
 from ...common.guard import NodeError
 from ...common.https import HttpClient, Unreachable
 from ...common.redact import redact
@@ -28,7 +28,6 @@ from .configuration_change import Change, Places
 FILES = ("config.yaml", "kubeadm-flags.env", "instance-config.yaml")
 _POLL_SECONDS = 0.3
 _RESTARTS = 2
-_WRITE_SECONDS = 120.0
 # A kubelet that gives up writes the stacks of all its goroutines after its reason.
 _LINES = 5000
 _FATAL = re.compile(r"(F\d{4} |Error: |panic: )")
@@ -48,7 +47,7 @@ def rehearse(places: Places, kubeconfig: str) -> None:
     before = set(os.listdir(folder)) if os.path.isdir(folder) else None
     words = [places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config", "--dry-run"]
     try:
-        done = timed_command.run([*words, f"--kubeconfig={kubeconfig}"], seconds=_WRITE_SECONDS)
+        done = timed_command.run([*words, f"--kubeconfig={kubeconfig}"], seconds=settings.KUBEADM_SECONDS)
     finally:
         for name in sorted(set(os.listdir(folder)) - (before or set())) if os.path.isdir(folder) else ():
             if "dryrun" in name:
@@ -86,7 +85,7 @@ class KubeletChange(Change):
         words = [self.places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config"]
         words += [f"--kubeconfig={request['kubeconfig']}"]
         words += [f"--patches={request['patches']}"] if request.get("patches") else []
-        done = timed_command.run(words, seconds=_WRITE_SECONDS)
+        done = timed_command.run(words, seconds=settings.KUBEADM_SECONDS)
         if done.returncode != 0:
             said = redact(f"{done.stdout}\n{done.stderr}".strip())[-600:]
             raise NodeError(f"kubeadm did not write the kubelet's configuration: {said}")

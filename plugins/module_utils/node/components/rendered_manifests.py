@@ -18,7 +18,7 @@ import shlex
 import typing as t
 from dataclasses import dataclass
 
-from ...common import guard, kubernetes_facts, timed_command
+from ...common import guard, kubernetes_facts, settings, timed_command
 from ...common.guard import NodeError
 from ...common.kubernetes_versions import api_of, read_version
 from ...common.redact import redact
@@ -31,7 +31,6 @@ CERTIFICATES: t.Mapping[str, tuple[str, str]] = {
     "etcd-server": ("etcd/server", "etcd"),
     "etcd-peer": ("etcd/peer", "etcd"),
 }
-_SECONDS = 60.0
 # The first API version of kubeadm (v1beta3) that has a field for patches; before, they are a flag.
 _PATCHES_SINCE = 3
 # The phases that are run here ask no container runtime; without a value kubeadm would look for one.
@@ -157,7 +156,7 @@ class Renderer:
         guard.write_atomically(os.path.join(folder, "environment"), self._environment().encode(), 0o600)
         isolated = [self.tools.unshare, "--mount", "--propagation", "private", "--"]
         done = timed_command.run(
-            [*isolated, "/bin/sh", "-c", _SCRIPT, "sh", place, folder, made, *words], seconds=_SECONDS
+            [*isolated, "/bin/sh", "-c", _SCRIPT, "sh", place, folder, made, *words], seconds=settings.RENDER_SECONDS
         )
         if done.returncode != 0:
             said = redact(f"{done.stdout}\n{done.stderr}".strip())[-600:]

@@ -37,14 +37,6 @@ from . import pod_processes
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 _OUT, _IN, _DONE = "out", "in", "done"
 _POLL_SECONDS = 0.1
-# A kubelet that has seen a container fail again and again waits up to five minutes before it starts it; it forgets that
-# when it is restarted, which disturbs no container.
-_BACK_OFF_SECONDS = 15.0
-# Nothing of it ran when it was to be restarted: the kubelet is waiting already.
-_WAITING_SECONDS = 3.0
-# After a pod's own time to end its runtime kills it. A process that is there some seconds later is not being ended by anybody.
-_GRACE_SECONDS, _ENDING_SECONDS = 30.0, 10.0
-_ASK_SECONDS = 2.0
 _QUORUM_POLL_SECONDS = 0.5
 
 
@@ -228,12 +220,12 @@ class StaticPod:
     def ending(manifest: str) -> float:
         """Return the seconds in which a pod's process must have ended."""
         found = re.search(r"terminationGracePeriodSeconds\W+(\d{1,6})\b", guard.read_text(manifest))
-        return (float(found.group(1)) if found else _GRACE_SECONDS) + _ENDING_SECONDS
+        return (float(found.group(1)) if found else settings.POD_GRACE_SECONDS) + settings.POD_END_SECONDS
 
     def _wait_for_new(self, before: set[pod_processes.Instance], healthy: bool, deadline: float) -> str:
         begun = time.monotonic()
         nudged, problem = False, "no process of it is there"
-        patience = _BACK_OFF_SECONDS if before else _WAITING_SECONDS
+        patience = settings.BACK_OFF_SECONDS if before else settings.BACK_OFF_AGAIN_SECONDS
         while True:
             running = self._instances() - before
             if running:
@@ -291,7 +283,7 @@ class StaticPod:
 
     def _etcd(self) -> str:
         try:
-            with Gateway(self.places.etcd_url, self.places.credentials, _ASK_SECONDS) as gateway:
+            with Gateway(self.places.etcd_url, self.places.credentials, settings.QUORUM_ANSWER_SECONDS) as gateway:
                 if gateway.status().leader == 0:
                     return "it knows of no leader"
                 gateway.linearizable_read()
@@ -332,7 +324,7 @@ def _answer(server: str, path: str) -> str:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
-        with HttpClient(server, context, _ASK_SECONDS) as client:
+        with HttpClient(server, context, settings.QUORUM_ANSWER_SECONDS) as client:
             answer = client.request("GET", path, None, {})
     except (Unreachable, OSError) as error:
         return str(error)

@@ -19,7 +19,7 @@ import time
 import typing as t
 from dataclasses import dataclass, field, replace
 
-from ...common import timed_command
+from ...common import settings, timed_command
 from ...common.guard import STATE_DIRECTORY, NodeError, exclusive, read_text, remedy, write_atomically
 from ..host import host_facts
 from ..packages.packages import Apt
@@ -34,7 +34,7 @@ SERVICES = ("keepalived", "haproxy")
 _PACKAGES = (*SERVICES, "procps")
 _SERVER_NAME = re.compile(r"^[A-Za-z0-9._-]{1,63}\Z")
 # Three advertisements, and what keepalived takes to start.
-_TAKES_SECONDS, _PAUSE_SECONDS = 20.0, 0.2
+_PAUSE_SECONDS = 0.2
 _NOTHING = "Nothing was changed on this host."
 
 
@@ -283,11 +283,11 @@ def _runs(name: str, text: str, where: Host) -> bool:
 
 
 def _wait_for(address: str, interface: str, where: Host) -> None:
-    ends = time.monotonic() + _TAKES_SECONDS
+    ends = time.monotonic() + settings.BALANCER_TAKES_SECONDS
     while not virtual_address.is_here(address, where.runner):
         if time.monotonic() > ends:
             raise NodeError(
-                f"keepalived has not taken {address} on {interface} within {_TAKES_SECONDS:g} s.",
+                f"keepalived has not taken {address} on {interface} within {settings.BALANCER_TAKES_SECONDS:g} s.",
                 "Look at journalctl -u keepalived: another virtual router of the same ID on this network, perhaps (endpoint_keepalived_router_id).",
             )
         time.sleep(_PAUSE_SECONDS)

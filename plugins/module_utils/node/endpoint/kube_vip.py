@@ -17,7 +17,7 @@ import time
 import typing as t
 from dataclasses import dataclass, field, replace
 
-from ...common import timed_command
+from ...common import settings, timed_command
 from ...common.guard import NodeError, exclusive, read_text, sync_directory, write_atomically
 from ..bootstrap import bootstrap_unit
 from ..components import pod_processes
@@ -29,9 +29,7 @@ NAME = "kube-vip"
 # A registry, a path and a tag or a digest: it becomes a line of YAML.
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,254}(@sha256:[0-9a-f]{64})?\Z")
 _ADDRESS = re.compile(r"- name: address\n\s+value: \"([0-9a-fA-F.:]+)\"")
-# The pod's own time to end, and what a kubelet takes to see that its manifest changed.
-_ENDS_SECONDS, _TAKES_SECONDS, _PAUSE_SECONDS = 35.0, 60.0, 0.2
-_KILL_SECONDS = 5.0
+_PAUSE_SECONDS = 0.2
 _NOTHING = "Nothing was changed on this host."
 
 
@@ -62,7 +60,7 @@ class Host:
     proc: str = "/proc"
     pod_logs: str = "/var/log/pods"
     end: t.Callable[[t.Collection[pod_processes.Instance]], None] = pod_processes.end
-    ends_seconds: float = _ENDS_SECONDS
+    ends_seconds: float = settings.KUBE_VIP_ENDS_SECONDS
 
     def processes(self) -> set[pod_processes.Instance]:
         """Return the static pod's processes.
@@ -269,14 +267,14 @@ def _wait_for_another(before: set[pod_processes.Instance], wanted: Wanted, where
 
     Where it is the only one it has the address then.
     """
-    ends = time.monotonic() + _TAKES_SECONDS
+    ends = time.monotonic() + settings.KUBE_VIP_TAKES_SECONDS
     while True:
         now = where.processes()
         if now and not now & before and (not wanted.alone or virtual_address.is_here(wanted.address, where.runner)):
             return
         if time.monotonic() > ends:
             raise NodeError(
-                f"kube-vip was changed, and has not come up with {wanted.address} within {_TAKES_SECONDS:g} s.",
+                f"kube-vip was changed, and has not come up with {wanted.address} within {settings.KUBE_VIP_TAKES_SECONDS:g} s.",
                 f"Look at its log in /var/log/pods and at journalctl -u kubelet. {where.path} is as it should be.",
             )
         time.sleep(_PAUSE_SECONDS)
@@ -293,7 +291,7 @@ def _wait_for_the_end(running: set[pod_processes.Instance], where: Host) -> None
                 )
             # The kubelet is dead, or has missed that the manifest went (static_pod.py).
             where.end(running)
-            asked, patience = True, time.monotonic() + _KILL_SECONDS
+            asked, patience = True, time.monotonic() + settings.GRACE_SECONDS
         time.sleep(_PAUSE_SECONDS)
 
 

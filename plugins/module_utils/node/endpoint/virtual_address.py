@@ -15,12 +15,12 @@ import socket
 import time
 import typing as t
 
-from ...common import timed_command
+from ...common import settings, timed_command
 from ...common.guard import NodeError
 
 Runner = t.Callable[[t.Sequence[str]], t.Any]
 # The kernel asks three times, a second apart, before it says that none answers.
-_PATIENCE_SECONDS, _PAUSE_SECONDS = 6.0, 0.2
+_PAUSE_SECONDS = 0.2
 _DISCARD = 9
 _NOTHING = "Nothing was changed on this host."
 
@@ -129,7 +129,7 @@ def holder(address: str, interface: str, runner: Runner = timed_command.run) -> 
     runner(["ip", "neighbour", "flush", *at])
     with contextlib.suppress(OSError), _datagram(address) as probe:
         probe.sendto(b"", (address, _DISCARD))
-    ends = time.monotonic() + _PATIENCE_SECONDS
+    ends = time.monotonic() + settings.VIRTUAL_ADDRESS_SECONDS
     while time.monotonic() < ends:
         for each in _read(runner(["ip", "-json", "neighbour", "show", *at])):
             if each.get("lladdr"):

@@ -21,7 +21,7 @@ import typing as t
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...common import guard
+from ...common import guard, settings
 from ...common.guard import NodeError
 from ...common.values import now_rfc3339
 from . import fitness, host_facts
@@ -30,7 +30,6 @@ from .host_facts import HostPlaces
 
 # Of so many clusters that it served a host remembers the number of the newest run.
 CLUSTERS_KEPT = 100
-END_SECONDS = 30.0
 POLL_SECONDS = 0.25
 
 
@@ -285,7 +284,7 @@ def release(
 
 def _wait_for_the_end(where: HostPlaces) -> None:
     # Their containers were removed; a large etcd or API server still takes a moment to go.
-    deadline = time.monotonic() + END_SECONDS
+    deadline = time.monotonic() + settings.END_SECONDS
     while host_facts.running(where) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
 

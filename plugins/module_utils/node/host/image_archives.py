@@ -9,13 +9,11 @@ import os
 import re
 import typing as t
 
-from ...common import timed_command
+from ...common import settings, timed_command
 from ...common.guard import NodeError
 
 _CTR = ("ctr", "--namespace", "k8s.io", "images")
 _WHY = "Archives are loaded and written by containerd's own program ctr. With another runtime, do that with its own."
-# A large image on a slow disk.
-SECONDS = 600.0
 
 
 def archive_name(image: str) -> str:
@@ -55,7 +53,7 @@ def save(images: t.Sequence[str], folder: str) -> list[str]:
 
 
 def _run(words: t.Sequence[str], what: str) -> None:
-    done = timed_command.run(words, seconds=SECONDS, why=_WHY)
+    done = timed_command.run(words, seconds=settings.IMAGE_ARCHIVE_SECONDS, why=_WHY)
     if done.returncode != 0:
         raise NodeError(
             f"{what}: {done.stderr.strip()[-500:] or done.returncode}.",

@@ -18,7 +18,7 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from ...common import guard, timed_command
+from ...common import guard, settings, timed_command
 from ...common.guard import NodeError
 from ..bootstrap.image_check import DOCKER, SOCKETS, Images
 
@@ -36,7 +36,6 @@ _DETOUR = re.compile(r"^\s*\[.*registry.*(mirrors|configs)", re.MULTILINE)
 # A folder, or several, that may be empty.
 _CONFIG_PATH = re.compile(r"^\s*config_path\s*=\s*[\"']([^\"']+)", re.MULTILINE)
 _DEFAULT_REGISTRY = "registry-1.docker.io"
-REACH_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def _unreachable(registry: str) -> bool:
     # Resolving a name has no bound of its own; a resolver that is not answered is no way to a registry.
     with_bound = ThreadPoolExecutor(max_workers=1)
     try:
-        with_bound.submit(_connect, host, port).result(timeout=2 * REACH_SECONDS)
+        with_bound.submit(_connect, host, port).result(timeout=2 * settings.CONNECT_SECONDS)
         return False
     except Exception:
         return True
@@ -155,7 +154,7 @@ def _unreachable(registry: str) -> bool:
 
 
 def _connect(host: str, port: int) -> None:
-    with socket.create_connection((host, port), REACH_SECONDS):
+    with socket.create_connection((host, port), settings.CONNECT_SECONDS):
         pass
 
 

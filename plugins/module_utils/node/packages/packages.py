@@ -28,8 +28,6 @@ PROGRAMS = ("kubeadm", "kubelet", "kubectl")
 # Comes with Kubernetes, in versions of its own.
 COMPANIONS = ("cri-tools",)
 
-# Another process may hold the package manager's lock: an upgrade by the distribution, or a call that was killed and goes on.
-_LOCK_SECONDS = 300
 _LAST_WORDS = 600
 _OS_FAMILY = re.compile(r"^ID(?:_LIKE)?=(.*)$", re.MULTILINE)
 
@@ -173,7 +171,7 @@ class Apt(PackageManager):
     KEY = "etc/apt/keyrings/{name}.asc"
     CREDENTIALS = "the credentials into a file below /etc/apt/auth.conf.d on the host (apt_auth.conf(5))"
     RELEASE = "apt-mark unhold {name}"
-    _LOCK = ("-o", f"DPkg::Lock::Timeout={_LOCK_SECONDS}")
+    _LOCK = ("-o", f"DPkg::Lock::Timeout={settings.PACKAGES_LOCK_SECONDS}")
     _CHANGE_HELD = "--allow-change-held-packages"  # Of the named ones; apt changes no other.
 
     def has(self, name: str) -> bool:

@@ -17,13 +17,12 @@ import tarfile
 import tempfile
 import typing as t
 
-from ...common import timed_command
+from ...common import settings, timed_command
 from ...common.guard import NodeError, remedy
 from . import package_archives, staged_packages
 from .packages import PackageManager
 
 _PROGRAM = "kubeadm"
-_SECONDS = 120.0
 
 
 @contextlib.contextmanager
@@ -52,11 +51,11 @@ def _unpack(archive: str, folder: str) -> str:
     fix = "Stage the packages again."
     try:
         if archive.endswith(package_archives.ENDING):
-            done = timed_command.run(["dpkg-deb", "--extract", archive, folder], seconds=_SECONDS)
+            done = timed_command.run(["dpkg-deb", "--extract", archive, folder], seconds=settings.UNPACK_SECONDS)
         else:
             # It writes beside what it reads.
             copy = shutil.copy(archive, folder)
-            done = timed_command.run(["rpm2archive", copy], seconds=_SECONDS)
+            done = timed_command.run(["rpm2archive", copy], seconds=settings.UNPACK_SECONDS)
             if done.returncode == 0:
                 _extract(f"{copy}.tgz", folder)
     except (OSError, tarfile.TarError) as error:

@@ -16,6 +16,7 @@ import subprocess
 import typing as t
 from dataclasses import dataclass
 
+from ...common import settings
 from .. import network as bridges
 from .. import pool, processes
 from ..addresses import Network, allocate
@@ -25,15 +26,6 @@ from ..layout import EndpointLayout, Layout
 from ..programs import environment, run
 from . import haproxy
 from .haproxy import Server
-
-LOCK_SECONDS = 60
-START_SECONDS = 10
-# How long a request on a server that is leaving may take before its connection is ended; what is older is a watch.
-DRAIN_SECONDS = 2
-# How long a server that has just come may take to pass its first check.
-CHECK_SECONDS = 3
-# How long haproxy may take to end the last connections of a server: it does so a moment after it was told, and deletes none before.
-REMOVE_SECONDS = 3
 
 
 @dataclass(frozen=True)
@@ -59,7 +51,7 @@ def ensure(layout: Layout, network: Network, wanted: Wanted) -> tuple[dict[str, 
         NspawnError: the address or the port is taken; or haproxy doesn't start.
     """
     paths = layout.endpoint(wanted.namespace, wanted.cluster)
-    with locked(layout.lock(f"endpoint-{os.path.basename(paths.path)}"), LOCK_SECONDS):
+    with locked(layout.lock(f"endpoint-{os.path.basename(paths.path)}"), settings.LOCAL_LOCK_SECONDS):
         record = read_json(paths.record)
         if record is not None and (record["port"] != wanted.port or (wanted.host and record["host"] != wanted.host)):
             raise NspawnError(
@@ -67,7 +59,7 @@ def ensure(layout: Layout, network: Network, wanted: Wanted) -> tuple[dict[str, 
                 f"{wanted.host or record['host']}:{wanted.port}. It can't move: certificates and kubeconfigs name it. "
                 "Delete the cluster, or ask for the old one."
             )
-        with locked(layout.lock(pool.LOCK), pool.LOCK_SECONDS):
+        with locked(layout.lock(pool.LOCK), settings.LOCAL_LOCK_SECONDS):
             pool.open_network(layout, network)
             changed = record is None
             if record is None:
@@ -181,7 +173,7 @@ def _drain(paths: EndpointLayout, names: t.Sequence[str]) -> bool:
 
     def answered() -> bool:
         sessions = tell(paths, "show sess")
-        return sessions is None or haproxy.young_sessions(sessions, names, DRAIN_SECONDS) == 0
+        return sessions is None or haproxy.young_sessions(sessions, names, settings.BALANCER_DRAIN_SECONDS) == 0
 
     def others_serve() -> bool:
         staying = [state for name, (_server, state) in (_current(paths) or {}).items() if name not in names]
@@ -189,19 +181,23 @@ def _drain(paths: EndpointLayout, names: t.Sequence[str]) -> bool:
 
     # The others' first checks may still be on their way; where no other serves at all, waiting longer helps nobody.
     with contextlib.suppress(NspawnError):
-        processes.wait_until(others_serve, CHECK_SECONDS, "an answer of the servers that stay")
+        processes.wait_until(others_serve, settings.BALANCER_CHECK_SECONDS, "an answer of the servers that stay")
     if not _tell_all(paths, [haproxy.drain_command(name) for name in names]):
         return False
     # Nothing new comes, so that what is there ends or grows old: a second more than the bound, as ages are whole seconds.
     with contextlib.suppress(NspawnError):
-        processes.wait_until(answered, DRAIN_SECONDS + 1, "the end of the requests on servers that leave")
+        processes.wait_until(
+            answered, settings.BALANCER_DRAIN_SECONDS + 1, "the end of the requests on servers that leave"
+        )
     return True
 
 
 def _take_out(paths: EndpointLayout, name: str) -> bool:
     try:
         processes.wait_until(
-            lambda: _tell_all(paths, haproxy.remove_commands(name)), REMOVE_SECONDS, f"the end of connections to {name}"
+            lambda: _tell_all(paths, haproxy.remove_commands(name)),
+            settings.BALANCER_REMOVE_SECONDS,
+            f"the end of connections to {name}",
         )
     except NspawnError:
         return False
@@ -282,7 +278,7 @@ def _start(paths: EndpointLayout, old: t.Sequence[int]) -> None:
         answer = tell(paths, "show info")
         return answer is not None and f"Pid: {process.pid}\n" in answer
 
-    processes.wait_until(answers, START_SECONDS, f"an answer of haproxy on {paths.socket}")
+    processes.wait_until(answers, settings.BALANCER_START_SECONDS, f"an answer of haproxy on {paths.socket}")
 
 
 def _read(path: str) -> t.Optional[str]:
@@ -327,12 +323,14 @@ def remove(layout: Layout, namespace: str, cluster: str) -> bool:
     if not os.path.isdir(layout.directory):
         return False
     lock = layout.lock(f"endpoint-{os.path.basename(paths.path)}")
-    with locked(lock, LOCK_SECONDS):
+    with locked(lock, settings.LOCAL_LOCK_SECONDS):
         pids = running(paths)
         if pids:
             processes.end(pids, signal.SIGKILL)
             processes.wait_until(
-                lambda: not running(paths), START_SECONDS, f"the end of haproxy ({', '.join(map(str, pids))})"
+                lambda: not running(paths),
+                settings.BALANCER_START_SECONDS,
+                f"the end of haproxy ({', '.join(map(str, pids))})",
             )
         record = read_json(paths.record)
         there = bool(pids) or os.path.isdir(paths.path)

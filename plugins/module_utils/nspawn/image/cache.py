@@ -16,6 +16,7 @@ import shutil
 import tempfile
 import typing as t
 
+from ...common import settings
 from ..errors import NspawnError
 from ..file_operations import locked, read_json, remove_tree
 from ..host import ensure_packages
@@ -187,7 +188,7 @@ def resolve_source(request: Request) -> tuple[str, str]:
         )
     raise NspawnError(
         f"image {request.name}: the source release was asked for, but {request.release_url} does not answer within "
-        f"{kubernetes_release.PROBE_SECONDS:.0f} s ({why}). Nothing was built. Use debian-source (built here, needs only Debian's mirrors), "
+        f"{settings.CONNECT_SECONDS:.0f} s ({why}). Nothing was built. Use debian-source (built here, needs only Debian's mirrors), "
         "directory (your own files), or auto (release where it answers, else debian-source)."
     )
 
@@ -207,7 +208,7 @@ def ensure(cache: Cache, request: Request, progress: Progress) -> tuple[dict[str
     if request.install_packages:
         ensure_packages(kubernetes_source.BUILD_PACKAGES if source != "release" else (), progress)
     name = f"{request.name}@{key(request, source)}"
-    with locked(cache.lock(f"image-{name}"), debian.BUILD_LOCK_SECONDS, progress.say):
+    with locked(cache.lock(f"image-{name}"), settings.IMAGE_LOCK_SECONDS, progress.say):
         record = cached(cache, request)
         if record is not None:
             return record, False
@@ -244,7 +245,7 @@ def remove(cache: Cache, name: str, used_by: t.Sequence[str]) -> bool:
             f"image {name} is in use by the machines {', '.join(used_by)}: their root file systems need it. Delete them first."
         )
     for path in found:
-        with locked(cache.lock(f"image-{os.path.basename(path)}"), debian.BUILD_LOCK_SECONDS):
+        with locked(cache.lock(f"image-{os.path.basename(path)}"), settings.IMAGE_LOCK_SECONDS):
             doomed = tempfile.mkdtemp(dir=cache.images, prefix=f".{os.path.basename(path)}.")
             os.rename(path, os.path.join(doomed, "image"))
             remove_tree(doomed)

@@ -15,6 +15,7 @@ import os
 import tempfile
 import typing as t
 
+from ...common import settings
 from ..errors import NspawnError
 from ..file_operations import locked, remove_tree
 from ..layout import Cache
@@ -32,7 +33,6 @@ BASE_PACKAGES = (
 )
 # Raise it when ensure_base does something else with the same packages.
 BASE_REVISION = "1"
-BUILD_LOCK_SECONDS = 1800
 
 
 def mirror_in(targets: str) -> t.Optional[str]:
@@ -105,7 +105,7 @@ def ensure_base(cache: Cache, mirror: t.Optional[str], release: str, progress: P
     target = os.path.join(cache.bases, key)
     if os.path.isdir(target):
         return target
-    with locked(cache.lock(f"base-{key}"), BUILD_LOCK_SECONDS, progress.say):
+    with locked(cache.lock(f"base-{key}"), settings.IMAGE_LOCK_SECONDS, progress.say):
         if os.path.isdir(target):
             return target
         os.makedirs(cache.bases, mode=0o755, exist_ok=True)

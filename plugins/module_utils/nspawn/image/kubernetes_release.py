@@ -14,6 +14,7 @@ import tempfile
 import typing as t
 import urllib.error
 
+from ...common import settings
 from ...common.guard import sha256_of
 from ..errors import NspawnError
 from ..file_operations import locked
@@ -22,11 +23,9 @@ from ..programs import Progress
 from .kubernetes_source import NODE_BINARIES
 
 RELEASE_URL = "https://dl.k8s.io/release"
-PROBE_SECONDS = 3.0
-DOWNLOAD_LOCK_SECONDS = 1800
 
 
-def unreachable(url: str = RELEASE_URL, timeout: float = PROBE_SECONDS) -> str:
+def unreachable(url: str = RELEASE_URL, timeout: float = settings.CONNECT_SECONDS) -> str:
     """Return the reason why the release host doesn't answer in time.
 
     "" if it does.
@@ -50,7 +49,7 @@ def download(cache: Cache, version: str, architecture: str, progress: Progress, 
     target = os.path.join(cache.kubernetes, f"release-{version}-{architecture}")
     if os.path.isdir(target):
         return target
-    with locked(cache.lock(f"release-{version}"), DOWNLOAD_LOCK_SECONDS, progress.say):
+    with locked(cache.lock(f"release-{version}"), settings.IMAGE_LOCK_SECONDS, progress.say):
         if os.path.isdir(target):
             return target
         os.makedirs(cache.kubernetes, exist_ok=True)

@@ -18,11 +18,12 @@ import shutil
 import tempfile
 import typing as t
 
+from ...common import settings
 from ..errors import NspawnError
 from ..file_operations import locked, put, remove_tree
 from ..layout import Cache
 from ..programs import Progress
-from .debian import BUILD_LOCK_SECONDS, Apt
+from .debian import Apt
 
 PACKAGE = "kubernetes"
 BUILD_PACKAGES = ("golang-go", "dpkg-dev", "make", "gcc", "libc6-dev", "rsync", "patch", "xz-utils")
@@ -117,7 +118,7 @@ def build(cache: Cache, apt: Apt, version: str, progress: Progress) -> Built:
     built = Built(target, upstream_version(debian_version), debian_version)
     if os.path.isdir(target):
         return built
-    with locked(cache.lock(f"kubernetes-{os.path.basename(folder)}"), BUILD_LOCK_SECONDS, progress.say):
+    with locked(cache.lock(f"kubernetes-{os.path.basename(folder)}"), settings.IMAGE_LOCK_SECONDS, progress.say):
         if os.path.isdir(target):
             return built
         os.makedirs(folder, exist_ok=True)
@@ -133,7 +134,7 @@ def build(cache: Cache, apt: Apt, version: str, progress: Progress) -> Built:
             ["go", "build", "-trimpath", "-ldflags", flags, "-o", f"{scratch}/", *packages],
             cwd=tree,
             env={**_go_environment(folder), "CGO_ENABLED": "0"},
-            timeout=BUILD_LOCK_SECONDS,
+            timeout=settings.IMAGE_LOCK_SECONDS,
         )
         os.chmod(scratch, 0o755)
         os.rename(scratch, target)

@@ -18,6 +18,7 @@ import typing as t
 import uuid
 from dataclasses import dataclass
 
+from ...common import settings
 from .. import pool, processes
 from ..addresses import Network, allocate, network_of
 from ..errors import NspawnError
@@ -30,9 +31,6 @@ from . import cgroups
 from .guest import Guest, guest_files
 from .start_command import Start, launch_command, nspawn_environment
 
-LOCK_SECONDS = 120
-INIT_SECONDS = 15
-END_SECONDS = 15
 # What systemd-nspawn keeps for a machine outside our directory.
 PROPAGATE = "/run/systemd/nspawn/propagate"
 
@@ -70,7 +68,7 @@ def ensure(
         timeout: seconds to wait for SSH to answer in a machine that was started; 0 doesn't wait.
     """
     paths = layout.machine(wanted.name)
-    with locked(layout.lock(f"machine-{wanted.name}"), LOCK_SECONDS):
+    with locked(layout.lock(f"machine-{wanted.name}"), settings.LOCAL_LOCK_SECONDS):
         record = read_json(paths.record)
         if record is not None:
             _check_same(record, wanted)
@@ -80,7 +78,7 @@ def ensure(
         if record is None:
             record = _register(layout, paths, network, wanted)
         else:
-            with locked(layout.lock(pool.LOCK), pool.LOCK_SECONDS):
+            with locked(layout.lock(pool.LOCK), settings.LOCAL_LOCK_SECONDS):
                 pool.open_network(layout, network)
         if not running:
             # A launch that was cut off half-way may have left processes.
@@ -110,7 +108,7 @@ def _check_same(record: t.Mapping[str, t.Any], wanted: Wanted) -> None:
 
 
 def _register(layout: Layout, paths: MachineLayout, network: Network, wanted: Wanted) -> dict[str, t.Any]:
-    with locked(layout.lock(pool.LOCK), pool.LOCK_SECONDS):
+    with locked(layout.lock(pool.LOCK), settings.LOCAL_LOCK_SECONDS):
         pool.open_network(layout, network)
         remove_tree(paths.path)
         os.makedirs(paths.path, mode=0o700)
@@ -203,13 +201,13 @@ def _launch(paths: MachineLayout, record: t.Mapping[str, t.Any], network: Networ
         )
     finally:
         os.close(log)
-    deadline = time.monotonic() + INIT_SECONDS
+    deadline = time.monotonic() + settings.LOCAL_INIT_SECONDS
     while record["machineID"] not in processes.machine_inits():
         if process.poll() is not None or time.monotonic() > deadline:
             ended = (
                 f"systemd-nspawn ended with exit code {process.returncode}"
                 if process.returncode is not None
-                else f"no init after {INIT_SECONDS} s"
+                else f"no init after {settings.LOCAL_INIT_SECONDS} s"
             )
             raise NspawnError(
                 f"machine {record['name']} did not start: {ended}. The end of its console ({paths.console}):\n{tail(paths.console)}"
@@ -327,7 +325,7 @@ def remove(layout: Layout, name: str, owner: t.Optional[tuple[str, str]] = None)
     if not os.path.isdir(layout.directory):
         return False
     lock = layout.lock(f"machine-{name}")
-    with locked(lock, LOCK_SECONDS):
+    with locked(lock, settings.LOCAL_LOCK_SECONDS):
         there = os.path.lexists(paths.path)
         if there:
             record = read_json(paths.record)
@@ -373,10 +371,10 @@ def _end(paths: MachineLayout, record: t.Mapping[str, t.Any]) -> None:
 
     if any(os.path.isdir(group) for group in groups) or left():
         cgroups.thaw(groups)
-        processes.wait_until(gone, END_SECONDS, f"the end of all processes of machine {record['name']}")
+        processes.wait_until(gone, settings.END_SECONDS, f"the end of all processes of machine {record['name']}")
         processes.wait_until(
             lambda: not cgroups.remove(groups),
-            END_SECONDS,
+            settings.END_SECONDS,
             f"the removal of the control groups of machine {record['name']}",
         )
     remove_machine_interface(record["network"]["bridge"], record["name"])

@@ -11,7 +11,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 
-from ....module_utils.common import kubernetes_facts
+from ....module_utils.common import kubernetes_facts, settings
 from ....module_utils.common.violations import ManifestError, Report
 from ....module_utils.workload_api import compare_and_swap
 from ....module_utils.workload_api.api import ADMIN_KUBECONFIG
@@ -22,11 +22,10 @@ from ...records.cluster_objects import CONTROL_PLANE, Object
 from ...workload import kubeadm_config_map, kubeadm_document
 from ...workload.writes import Objects, Plan, WorkloadError, resource_version
 from ..tasks import components
-from ..tasks.context import SILENCE_SECONDS, CommandFailure, NotReached, Run, TaskContext
+from ..tasks.context import CommandFailure, NotReached, Run, TaskContext
 from .plan import affected
 
 MODULE = "node_configuration"
-WAIT_SECONDS = 20
 # Of a node's work as a whole: every component may take its time, and so may the way back.
 _PARTS = 10
 KUBELET_KUBECONFIG = "/etc/kubernetes/kubelet.conf"
@@ -217,7 +216,7 @@ def _work(context: TaskContext, request: t.Mapping[str, t.Any], seconds: int) ->
         **request,
         "step": _step(context),
         "fencing": context.fencing,
-        "wait": WAIT_SECONDS,
+        "wait": settings.WAITING_CALL_SECONDS,
         "fail_after_rollback": False,
     }
     waiting = context.plugin.waiting(context.cluster, seconds * _PARTS)
@@ -227,7 +226,7 @@ def _work(context: TaskContext, request: t.Mapping[str, t.Any], seconds: int) ->
             result = context.call(MODULE, call)
         except NotReached as error:
             # Its unit goes on without us; a network that comes back is not a failure of the change.
-            if time.monotonic() - heard > SILENCE_SECONDS:
+            if time.monotonic() - heard > settings.SILENCE_SECONDS:
                 raise
             waiting.again(str(error), 2.0)
             continue

@@ -12,6 +12,7 @@ import base64
 import time
 import typing as t
 
+from ....module_utils.common import settings
 from ...objects.actions import CUSTOM, what
 from ...records import in_place_changes
 from ..tasks import manifest_update
@@ -19,7 +20,6 @@ from ..tasks.context import CommandFailure, Run, TaskContext
 from ..tasks.user_role import RoleRun
 
 Parameters = t.Mapping[str, t.Any]
-_SHOWN_SECONDS = 15
 
 
 def _pass(context: TaskContext, _parameters: Parameters) -> None:
@@ -35,7 +35,7 @@ def _wait(context: TaskContext, parameters: Parameters) -> None:
     shown = time.monotonic()
     while time.monotonic() < end:
         time.sleep(min(0.5, max(0.0, end - time.monotonic())))
-        if time.monotonic() - shown >= _SHOWN_SECONDS:
+        if time.monotonic() - shown >= settings.PROGRESS_SECONDS:
             shown = time.monotonic()
             context.progress(f"waits {end - shown:.0f} s more")
 

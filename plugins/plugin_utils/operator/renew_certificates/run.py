@@ -22,7 +22,6 @@ from .commands import ALL, ETCD_CERTIFICATES, USERS
 Parameters = t.Mapping[str, t.Any]
 
 MODULE = "kubeadm_certificates"
-TOKEN_SECONDS = 900
 # One that was made within the hour is new enough for the Action that asks for it: a second run makes no other.
 FRESH = timedelta(days=365) - timedelta(hours=1)
 _NOT_RENEWED = "can't be renewed"
@@ -109,7 +108,7 @@ def bootstrap_kubelet(context: TaskContext, parameters: Parameters) -> None:
     alphabet = string.ascii_lowercase + string.digits
     identity, secret = ("".join(secrets.choice(alphabet) for _each in range(length)) for length in (6, 16))
     token = f"{identity}.{secret}"
-    through_others(context, "bootstrap_token", {"token": token, "ttl": TOKEN_SECONDS})
+    through_others(context, "bootstrap_token", {"token": token, "ttl": settings.BOOTSTRAP_TOKEN_SECONDS})
     try:
         call = {"state": "bootstrapped", "token": token, "once": once(context), "fencing": context.fencing}
         context.note(str(context.call(MODULE, call)["msg"]))

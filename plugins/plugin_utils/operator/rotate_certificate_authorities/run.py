@@ -29,7 +29,6 @@ from .one_node import WrongLayout
 from .stages import DROP, ISSUE, NEW, OLD
 from .tokens import fail
 
-BARRIER_SECONDS = 30.0
 # Who an old authority says that somebody is, to see whether he is let in; he may do nothing.
 PROBE = "kubeadm-control-plane:rotation-probe"
 
@@ -91,7 +90,7 @@ def _stage(stage: str) -> Run:
         materials = authority_materials.need(ctx, authorities)
         asked = one_node.question(authorities, ctx.node.control_plane, folder(ctx))
         before = look(ctx, ctx.node, materials, authorities)
-        waiting = ctx.plugin.waiting(ctx.cluster, BARRIER_SECONDS)
+        waiting = ctx.plugin.waiting(ctx.cluster, settings.ROTATION_BARRIER_SECONDS)
         problems = barriers.before(ctx, before, materials, authorities, stage)
         # A server that is asked too much just now does not answer at once; what is wrong stays wrong.
         while problems and waiting.again(problems[0]):

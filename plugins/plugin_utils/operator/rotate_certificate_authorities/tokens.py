@@ -25,9 +25,6 @@ from .plan import ADDONS, NONE
 from .stages import NEW
 
 TOKENS = "service_account_tokens"
-RENEW_SECONDS = 180
-# client-go reads a token's file anew every minute; what has been in a volume for longer is in use.
-USED_AFTER_SECONDS = 75
 RESTARTABLE = ("daemonset", "deployment", "statefulset")
 KEPT = (
     "the old service account key was kept, for its tokens are in use still. Restart these pods (for a network plugin's file, the plugin's), such "
@@ -48,7 +45,12 @@ def renew_tokens(ctx: TaskContext, parameters: Parameters) -> None:
 def _renew(ctx: TaskContext, identity: str) -> list[str]:
     """Renew the token Secrets; return those mounted with an old token."""
     ctx.check_lock()
-    call = {"state": "renewed", "key_ids": [identity], "timeout": RENEW_SECONDS, "fencing": ctx.fencing}
+    call = {
+        "state": "renewed",
+        "key_ids": [identity],
+        "timeout": settings.ROTATION_RENEWAL_SECONDS,
+        "fencing": ctx.fencing,
+    }
     done = ctx.call(TOKENS, call)
     renewed, mounted = list(done["renewed"]), list(done["mounted"])
     if renewed:
@@ -108,7 +110,7 @@ def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
         if old:
             seen = waiting.elapsed
         # A young token may have taken an old one's place just now; bound ones of many pods are replaced all the time.
-        elif not young or waiting.elapsed - seen >= USED_AFTER_SECONDS:
+        elif not young or waiting.elapsed - seen >= settings.ROTATION_TOKEN_USED_SECONDS:
             break
         names = [each["text"] for each in old]
         text = (
@@ -119,7 +121,7 @@ def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
         if not waiting.again(text, 5.0):
             fail([f"{each} has a token of the old key" for each in names], KEPT)
             raise CommandFailure(
-                f"pods have had their new tokens for less than {USED_AFTER_SECONDS} s; the old service account key was kept. Retry."
+                f"pods have had their new tokens for less than {settings.ROTATION_TOKEN_USED_SECONDS} s; the old service account key was kept. Retry."
             )
     still = _renew(ctx, identity)
     fail([f"a pod mounts the Secret {each}, which has a token of the old key" for each in still], KEPT)
@@ -134,7 +136,7 @@ def tokens(ctx: TaskContext, identity: str) -> tuple[list[dict[str, t.Any]], boo
     """
     found = look(ctx)
     old = {each["uid"]: name for name, own in found.items() for each in own["volumes"] if each["key_id"] != identity}
-    young = any(each["age"] < USED_AFTER_SECONDS for own in found.values() for each in own["volumes"])
+    young = any(each["age"] < settings.ROTATION_TOKEN_USED_SECONDS for own in found.values() for each in own["volumes"])
     holders = [
         {"text": plugin_file(each, name), "namespace": "", "owner": "", "mounts_secret": False}
         for name, own in found.items()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ....module_utils.common import settings
 from ...base_classes.control_plane_action import ControlPlaneAction
 from ...objects import actions
 from ...records.cluster_objects import ClusterObjects, Object
@@ -16,9 +17,6 @@ from ..flow import Step
 from ..matching import Execution, NodeNow
 from . import cluster_facts
 from .progress import Executions
-
-# For so long what the cluster said of its Nodes is taken for true: Tasks that take no time would mostly wait for that answer.
-NODES_SECONDS = 5.0
 
 
 class Looks:
@@ -46,7 +44,9 @@ class Looks:
         if actions.finished(root):
             return self._executions.advance(root)
         plan = root["status"]["plan"]
-        if plan["facts"]["apiAnswers"] and (self._asked is None or time.monotonic() - self._asked > NODES_SECONDS):
+        if plan["facts"]["apiAnswers"] and (
+            self._asked is None or time.monotonic() - self._asked > settings.NODES_KNOWN_SECONDS
+        ):
             caller = self._plugin.machine_caller(self._arguments, self._objects)
             self._nodes = cluster_facts.nodes_now(self._objects, caller, freeze.nodes_of(plan))
             self._asked = time.monotonic()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ansible.plugins.loader import action_loader
 
+from ....module_utils.common import settings
 from ....module_utils.common.legible import block
 from ....module_utils.common.values import now_rfc3339
 from ....module_utils.workload_api.compare_and_swap import Read
@@ -35,10 +36,6 @@ from .records import Secrets, TaskRecord
 # A command: it may have run before, whole or in part, and does what is left.
 Run = t.Callable[["TaskContext", t.Mapping[str, t.Any]], None]
 
-# A short program has ended within the first call, so that its end needs no other; then a call lasts longer.
-FIRST_WAIT_SECONDS, WAIT_SECONDS = 2, 20
-# How long a node may be silent while a program runs there; the program doesn't notice.
-SILENCE_SECONDS = 60.0
 # How node_observe is asked whether a node is well now: whoever waits for that asks again anyway.
 QUICK_LOOK: dict[str, t.Any] = {"look_again": False, "timeout": 2.0}
 
@@ -213,9 +210,9 @@ class TaskContext:
         words = [str(each) for each in argv]
         unit = self._unit(name, words, step)
         said = step or " ".join(words)[:60]
-        call = {"name": unit, "argv": words, "timeout": timeout_seconds, "wait": FIRST_WAIT_SECONDS}
+        call = {"name": unit, "argv": words, "timeout": timeout_seconds, "wait": settings.FIRST_CALL_SECONDS}
         call["fencing"] = self.fencing
-        waiting = self.plugin.waiting(self.cluster, timeout_seconds + SILENCE_SECONDS)
+        waiting = self.plugin.waiting(self.cluster, timeout_seconds + settings.SILENCE_SECONDS)
         heard = None
         while True:
             answer = self._asked(name, "node_command", call)
@@ -225,8 +222,8 @@ class TaskContext:
                 heard = time.monotonic()
                 if answer.result["state"] != "Running":
                     break
-                call["wait"] = WAIT_SECONDS
-            elif heard is None or time.monotonic() - heard > SILENCE_SECONDS:
+                call["wait"] = settings.WAITING_CALL_SECONDS
+            elif heard is None or time.monotonic() - heard > settings.SILENCE_SECONDS:
                 begun = "what was begun there" if heard else "if this was begun there, it"
                 raise CommandFailure(f"Node {name}: {answer.message} ({begun} continues; retry takes its result).")
             if not waiting.again(f"{name}: {said}", 0.2 if answer.reached else 2.0):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.common import settings
 from ...objects import origin
 from ..tasks import health_gate
 from ..tasks.context import CommandFailure, Run, TaskContext
@@ -15,10 +16,6 @@ from .commands import PACKAGES, upgrade_arguments
 Parameters = t.Mapping[str, t.Any]
 
 KUBEADM = "kubeadm"
-PLAN_SECONDS, APPLY_SECONDS = 300, 1800
-DRAIN_CALL_SECONDS = 30
-# A drain without a bound of its own ends some time: a person then says how to go on.
-LONGEST_DRAIN_SECONDS = 86400
 # What an existing node's preflight says of its components is asked by waitHealthy, with patience; and its programs may be of two
 # versions, as where an upgrade was begun: kubeadm itself knows which of them go together.
 _NOT_HERE = ("ControlPlane", "Port-", "KubeadmVersion", "KubeletVersion")
@@ -92,7 +89,7 @@ def kubeadm_upgrade_plan(context: TaskContext, parameters: Parameters) -> None:
     words = [KUBEADM, "upgrade", "plan", parameters["version"]]
     if parameters["ignorePreflightErrors"]:
         words.append(f"--ignore-preflight-errors={','.join(parameters['ignorePreflightErrors'])}")
-    context.run(words, step="plan", timeout_seconds=PLAN_SECONDS)
+    context.run(words, step="plan", timeout_seconds=settings.UPGRADE_PLAN_SECONDS)
 
 
 def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
@@ -103,7 +100,7 @@ def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
     context.check_lock()
     # It can be run again at any point, and is: what it uploads first says nothing of what it does last.
     words = [KUBEADM, "upgrade", "apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]
-    context.run(words, step="apply", timeout_seconds=APPLY_SECONDS)
+    context.run(words, step="apply", timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
     _prune_backups(context)
 
 
@@ -111,7 +108,7 @@ def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
     """Run `kubeadm upgrade node` on another control plane Node or a worker."""
     context.check_lock()
     words = [KUBEADM, "upgrade", "node", *upgrade_arguments(parameters)]
-    context.run(words, step="node", timeout_seconds=APPLY_SECONDS)
+    context.run(words, step="node", timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
     _prune_backups(context)
 
 
@@ -176,7 +173,7 @@ def kubectl_drain(context: TaskContext, parameters: Parameters) -> None:
     call = {
         "name": name,
         "timeout": bound,
-        "wait": DRAIN_CALL_SECONDS,
+        "wait": settings.WAITING_CALL_SECONDS,
         # The Node comes back: what is attached to it may stay.
         "wait_for_volumes": False,
         "fencing": context.fencing,
@@ -184,7 +181,7 @@ def kubectl_drain(context: TaskContext, parameters: Parameters) -> None:
     if attempt_of(context) > 1:
         # The node counts the bound from a drain's first call on: a person who says retry means all of it anew.
         through_others(context, "node_drain", {"name": name, "state": "absent", "fencing": context.fencing})
-    waiting = context.plugin.waiting(context.cluster, bound + 120 if bound else LONGEST_DRAIN_SECONDS)
+    waiting = context.plugin.waiting(context.cluster, bound + 120 if bound else settings.LONGEST_DRAIN_SECONDS)
     while True:
         answer = through_others(context, "node_drain", call)
         state, said = str(answer.get("state")), str(answer.get("message"))

@@ -24,8 +24,6 @@ from ....module_utils.common.redact import redact
 from ....module_utils.common.values import parse_time
 from .kubeconfig_reader import Entry, Kubeconfig, NoKubeconfig, read_text
 
-# How long before their end credentials are asked for anew; less for those that live shortly.
-EARLY_SECONDS = 60.0
 _API_VERSIONS = tuple(f"client.authentication.k8s.io/{each}" for each in ("v1", "v1beta1", "v1alpha1"))
 _SECRET_NAME = re.compile(r"token|secret|passw|key|credential", re.IGNORECASE)
 _LONGEST_WORDS = 500
@@ -185,7 +183,8 @@ class Plugin(Credentials):
             raise self._failed(str(error)) from error
         self._given = Proof(authorization, pair[0] or "", pair[1] or "")
         left = max(end - time.time(), 0.0)
-        self._end, self._renew_at = end, end - min(EARLY_SECONDS, left / 10) if left < float("inf") else end
+        early = min(settings.CREDENTIALS_EARLY_SECONDS, left / 10) if left < float("inf") else 0.0
+        self._end, self._renew_at = end, end - early
 
     def _output(self, given: t.Mapping[str, t.Any]) -> str:
         more = {str(each.get("name")): str(each.get("value", "")) for each in self._listed("env", dict)}

@@ -13,6 +13,7 @@ import time
 import typing as t
 import urllib.parse
 
+from ....module_utils.common import settings
 from ....module_utils.common.redact import redact
 from .. import base
 from .connection import Connection
@@ -30,7 +31,6 @@ except ImportError:
 FIELD_MANAGER = "kubeadm-control-plane"
 # JSON is YAML.
 APPLY_PATCH = "application/apply-patch+yaml"
-REQUEST_SECONDS = (3.0, 30.0)
 ATTEMPTS = 4
 PAUSE_SECONDS = 0.5
 # etcd takes no object of more than 1.5 MiB; JSON may take more than what is stored.
@@ -166,7 +166,7 @@ class KubernetesApi:
             headers["Content-Type"] = APPLY_PATCH if method == "PATCH" else "application/json"
         self.requests += 1
         data = json.dumps(body).encode() if body is not None else None
-        timeout = Timeout(connect=REQUEST_SECONDS[0], read=REQUEST_SECONDS[1])
+        timeout = Timeout(connect=settings.CONNECT_SECONDS, read=settings.STORE_ANSWER_SECONDS)
         reply = pool.request(method, url, body=data, headers=headers, timeout=timeout, retries=False, redirect=False)
         return Answer(reply.status, _document(reply.data))
 
@@ -193,7 +193,7 @@ class KubernetesApi:
         """
         while True:
             pool, headers = self._prepared()
-            timeout = Timeout(connect=REQUEST_SECONDS[0], read=silence_seconds)
+            timeout = Timeout(connect=settings.CONNECT_SECONDS, read=silence_seconds)
             url = f"{self.host}{path}?{urllib.parse.urlencode(query)}"
             self.requests += 1
             try:

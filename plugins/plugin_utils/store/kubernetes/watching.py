@@ -14,15 +14,12 @@ import threading
 import time
 import typing as t
 
+from ....module_utils.common import settings
 from ..base import KindRef, Object
 from .layout import kind_path
 from .requests import ApiUnavailable, KubernetesApi, Refused
 
 PAGE = 500
-# A watch that the server ends by itself leaves no connection of which nobody knows that its other end is gone.
-WATCH_SECONDS = 60
-# By which it should have ended.
-_LATE_SECONDS = 15.0
 PAUSES_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 LISTED, DELETED, _BOOKMARK, _ERROR = "LISTED", "DELETED", "BOOKMARK", "ERROR"
 _GONE = 410
@@ -119,11 +116,13 @@ class Watch:
             "watch": "true",
             "resourceVersion": version,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": WATCH_SECONDS,
+            "timeoutSeconds": settings.EVENTS_WATCH_SECONDS,
         }
         began, silent = time.monotonic(), True
         try:
-            for event in self._api.stream(self._path, query, WATCH_SECONDS + _LATE_SECONDS):
+            for event in self._api.stream(
+                self._path, query, settings.EVENTS_WATCH_SECONDS + settings.EVENTS_LATE_SECONDS
+            ):
                 obj = event["object"] if isinstance(event["object"], dict) else {}
                 if event.get("type") == _ERROR:
                     if obj.get("code") == _GONE:

@@ -20,9 +20,9 @@ import signal
 import sys
 import time
 
-COUNT_SECONDS = 2.0
+COUNT_POLL_SECONDS = 2.0
 # How soon a release is noticed. The end of the run's process is noticed at once where the system has pidfds.
-LOOK_SECONDS = 0.5
+RELEASE_POLL_SECONDS = 0.5
 
 
 def still_held(folder: str, number: int) -> bool:
@@ -82,15 +82,15 @@ def renew(folder: str, number: int, pid: int, started: str) -> None:
     while is_alive(pid, started) and still_held(folder, number):
         if time.monotonic() >= due:
             count += 1
-            due = time.monotonic() + COUNT_SECONDS
+            due = time.monotonic() + COUNT_POLL_SECONDS
             # Overwritten in place: that works on a full disk. A failure is tried again; the counter then stands still.
             with contextlib.suppress(OSError):
                 os.pwrite(descriptor, b"%020d\n" % count, 0)
                 os.fsync(descriptor)
         if pidfd >= 0:
-            select.select([pidfd], [], [], LOOK_SECONDS)
+            select.select([pidfd], [], [], RELEASE_POLL_SECONDS)
         else:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(RELEASE_POLL_SECONDS)
 
 
 def main(arguments: list[str]) -> int:

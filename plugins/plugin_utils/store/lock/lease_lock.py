@@ -32,7 +32,6 @@ from .. import base
 from ..kubernetes.requests import FIELD_MANAGER, KubernetesApi
 from . import file_lock, marks
 from .any_store import Locks, OnWait, Taken
-from .start_renewer import START_SECONDS
 
 OBSERVE_POLL_SECONDS = 1.0
 ATTEMPTS = 20
@@ -263,7 +262,7 @@ class LeaseLocks(Locks):
                 start_new_session=True,
                 cwd="/",
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(_import_paths())},
-                timeout=START_SECONDS,
+                timeout=settings.LOCK_START_SECONDS,
                 check=False,
             ).returncode
         except (OSError, subprocess.SubprocessError) as error:

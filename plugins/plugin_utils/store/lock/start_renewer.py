@@ -9,12 +9,9 @@ import os
 import subprocess
 import sys
 
+from ....module_utils.common import settings
 from ...processes.identity import Process
 from .. import base
-
-# It takes half a second of a processor, which is long where many forks start theirs at once beside other work. Meanwhile the
-# fencing number protects.
-START_SECONDS = 120
 
 
 def counter_path(folder: str, number: int) -> str:
@@ -42,7 +39,7 @@ def start(folder: str, number: int, run_process: Process) -> None:
             cwd="/",
             # What the interpreter itself may need, and nothing that may be secret.
             env={name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ},
-            timeout=START_SECONDS,
+            timeout=settings.LOCK_START_SECONDS,
             check=False,
         ).returncode
         why = f"it ended with {code}"

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from systemd import StandInSystemd
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import script
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import (
     Bootstrap,
     Places,
@@ -234,7 +234,7 @@ def test_a_bootstrap_that_does_not_end_is_ended_by_the_machine_itself(
     places: Places, systemd: StandInSystemd, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
     """Nobody waits for it, and nobody can reach the machine: kubeadm is ended all the same, also one that doesn't want to."""
-    monkeypatch.setattr(script, "_KILL_SECONDS", 1)
+    monkeypatch.setattr(settings, "END_SECONDS", 1)
     write_kubeadm(places, f"echo $$ > {places.kubeadm}.pid\n{body}")
     bootstrap = Bootstrap(places, systemd)
     bootstrap.start("step-1", data(places), limit=2)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components import static_pod
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.static_pod import Places, StaticPod
 
 COMPONENT = "kube-scheduler"
@@ -54,7 +54,7 @@ def test_a_pod_that_the_kubelet_waits_with_is_started_by_its_restart(
 ) -> None:
     """Nothing of it ran from the beginning, so the kubelet is not given the time that the end of a process takes."""
     host = Host(tmp_path)
-    monkeypatch.setattr(static_pod, "_WAITING_SECONDS", 0.0)
+    monkeypatch.setattr(settings, "BACK_OFF_AGAIN_SECONDS", 0.0)
     done = StaticPod(COMPONENT, host.places, host.systemctl).restart(seconds=5, healthy=False)
     assert done.changed and host.commands == [["systemctl", "restart", "kubelet.service"]]
 
@@ -62,7 +62,7 @@ def test_a_pod_that_the_kubelet_waits_with_is_started_by_its_restart(
 def test_it_is_restarted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod that does not come for all that is an error."""
     host = Host(tmp_path)
-    monkeypatch.setattr(static_pod, "_WAITING_SECONDS", 0.0)
+    monkeypatch.setattr(settings, "BACK_OFF_AGAIN_SECONDS", 0.0)
 
     def in_vain(command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         host.commands.append(list(command))
@@ -80,8 +80,8 @@ def _forgetful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[tu
     program = shutil.which("sleep")
     assert program
     shutil.copy(program, tmp_path / COMPONENT)
-    for name in ("_BACK_OFF_SECONDS", "_ENDING_SECONDS"):
-        monkeypatch.setattr(static_pod, name, 0.0)
+    for name in ("BACK_OFF_SECONDS", "POD_END_SECONDS"):
+        monkeypatch.setattr(settings, name, 0.0)
     with subprocess.Popen([str(tmp_path / COMPONENT), "600"]) as process:
         # Popen may come back before the kernel has given the process its new name.
         while Path(f"/proc/{process.pid}/comm").read_text() != f"{COMPONENT}\n":

@@ -11,7 +11,8 @@ from pathlib import Path
 from builders import NOW, Builder, at, healthy
 from observed import Machines, answers, objects_of
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import SETTLE_SECONDS, observe
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 
 
 def settled(builder: Builder, tmp_path: Path, settle: bool = True) -> list[t.Any]:
@@ -32,7 +33,7 @@ def joined(builder: Builder, seconds_ago: int) -> Builder:
 
 
 def test_a_machine_that_has_only_just_joined_is_given_time_to_come_up(tmp_path: Path) -> None:
-    assert settled(joined(healthy(3), 30), tmp_path) == [SETTLE_SECONDS]
+    assert settled(joined(healthy(3), 30), tmp_path) == [settings.OBSERVATION_WAIT_SECONDS]
     assert settled(joined(healthy(3), 30), tmp_path, settle=False) == [None], "who only looks waits for nothing"
 
 
@@ -53,6 +54,6 @@ def test_only_the_first_that_is_asked_is_given_time(tmp_path: Path) -> None:
     machines = Machines(nodes)
     observe(objects_of(builder, tmp_path / "store"), machines, NOW, settle=True)
     assert [(name, arguments.get("settle")) for name, arguments in machines.calls[:2]] == [
-        ("m3", SETTLE_SECONDS),
+        ("m3", settings.OBSERVATION_WAIT_SECONDS),
         ("m2", None),
     ]

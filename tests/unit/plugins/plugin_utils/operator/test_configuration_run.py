@@ -262,7 +262,7 @@ def test_a_kubelet_whose_node_is_silent_keeps_what_was_begun(cluster: Cluster) -
     run = cluster.run("changeKubeletConfiguration", "w", patch={"maxPods": 120})
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            "ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.change_configuration.run.SILENCE_SECONDS",
+            "ansible_collections.kubeadm.control_plane.plugins.module_utils.common.settings.SILENCE_SECONDS",
             -1.0,
         )
         with pytest.raises(CommandFailure, match="was not reached"):

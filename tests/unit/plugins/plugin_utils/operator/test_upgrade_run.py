@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from task_context import CommandRun, Node, StandInAction, ended
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
     NodeFacts,
@@ -156,7 +157,7 @@ def test_a_drain_goes_through_another_node(tmp_path: Path) -> None:
     assert run.action.calls[-1][2] == {
         "name": "w",
         "timeout": 60,
-        "wait": 30,
+        "wait": settings.WAITING_CALL_SECONDS,
         "wait_for_volumes": False,
         "started_at": "2026-11-21T19:00:00Z",
         "fencing": 7,
