@@ -11,43 +11,18 @@ import fcntl
 import json
 import os
 import shutil
-import tempfile
 import time
 import typing as t
 
+from ..common.guard import write_atomically
 from .errors import NspawnError
 
 LOCK_POLL_SECONDS = 0.1
 
 
-def write_atomic(path: str, text: str, mode: int = 0o600) -> None:
-    """Write a file atomically, also with regard to crashes.
-
-    Readers see the old text or the new one and nothing between.
-    """
-    folder = os.path.dirname(path)
-    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def write_json(path: str, record: t.Mapping[str, t.Any]) -> None:
     """Write a JSON record atomically, readable by its owner alone."""
-    write_atomic(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
+    write_atomically(path, (json.dumps(record, indent=2, sort_keys=True) + "\n").encode())
 
 
 def read_json(path: str) -> t.Optional[dict[str, t.Any]]:

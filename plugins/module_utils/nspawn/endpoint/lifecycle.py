@@ -17,11 +17,12 @@ import typing as t
 from dataclasses import dataclass
 
 from ...common import settings
+from ...common.guard import write_atomically
 from .. import network as bridges
 from .. import pool, processes
 from ..addresses import Network, allocate
 from ..errors import NspawnError
-from ..file_operations import locked, read_json, remove_tree, write_atomic, write_json
+from ..file_operations import locked, read_json, remove_tree, write_json
 from ..layout import EndpointLayout, Layout
 from ..programs import environment, run
 from . import haproxy
@@ -77,7 +78,7 @@ def _register(layout: Layout, paths: EndpointLayout, network: Network, wanted: W
         host, interface = wanted.host, ""
     else:
         host, interface = allocate(network, pool.taken(layout), wanted.host), network.bridge
-    _check_free(host, wanted.port, [])
+    _check_free(host, wanted.port)
     remove_tree(paths.path)
     os.makedirs(paths.path, mode=0o700)
     record = {
@@ -96,9 +97,9 @@ def _ensure_address(record: t.Mapping[str, t.Any]) -> bool:
     return bool(record["interface"]) and bridges.ensure_address(record["interface"], f"{record['host']}/32")
 
 
-def _check_free(host: str, port: int, ours: t.Sequence[int]) -> None:
+def _check_free(host: str, port: int) -> None:
     pids = processes.listeners(host, port)
-    if pids is None or (pids and set(pids) <= set(ours)):
+    if pids is None:
         return
     who = (
         ", ".join(f"{processes.name_of(pid)} (process {pid})" for pid in pids)
@@ -119,11 +120,11 @@ def _apply(paths: EndpointLayout, record: dict[str, t.Any], servers: list[Server
         write_json(paths.record, record)
     if _read(paths.config) != text:
         # First the file: whatever starts haproxy later starts the wanted one.
-        write_atomic(paths.config, text)
+        write_atomically(paths.config, text.encode())
         changed = True
     pids = running(paths)
     if not pids:
-        _check_free(record["host"], record["port"], [])
+        _check_free(record["host"], record["port"])
         _start(paths, [])
         return True
     current = _current(paths)

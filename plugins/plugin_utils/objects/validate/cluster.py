@@ -49,15 +49,16 @@ def validate_cluster(cluster: Mapping[str, Any], control_plane: Mapping[str, Any
             report.add(child(path, "kind"), reference["kind"], rule, f"Use {kind}.")
         else:
             reference_rules(reference, path, group, report)
-    endpoint_rules(spec.get("controlPlaneEndpoint"), "spec.controlPlaneEndpoint", report)
+    endpoint_rules(spec, report)
     _network(spec.get("clusterNetwork") or {}, control_plane, report)
 
 
-def endpoint_rules(endpoint: Mapping[str, Any] | None, path: str, report: Report) -> None:
-    """Check that an endpoint has a valid host and port.
+def endpoint_rules(spec: Mapping[str, Any], report: Report) -> None:
+    """Check that a spec's controlPlaneEndpoint has a valid host and port.
 
     The host is a DNS name or an IP address.
     """
+    endpoint, path = spec.get("controlPlaneEndpoint"), "spec.controlPlaneEndpoint"
     if endpoint is None:
         return
     host, port = endpoint.get("host"), endpoint.get("port")
@@ -128,7 +129,7 @@ def validate_infrastructure_cluster(infrastructure: Mapping[str, Any], report: R
             "for which nothing is made or deleted, or a role of your own that does nothing (docs/provider_contract.md)."
         )
         report.add(where, managed, rule, fix)
-    endpoint_rules(infrastructure["spec"].get("controlPlaneEndpoint"), "spec.controlPlaneEndpoint", report)
+    endpoint_rules(infrastructure["spec"], report)
     seen: set[str] = set()
     own = infrastructure.get("kind") in kinds.OWN_INFRASTRUCTURE
     declared = infrastructure["spec"].get("failureDomains") or []
