@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
 import shutil
 import typing as t
@@ -44,11 +43,15 @@ def require_root() -> None:
         )
 
 
-def require_inotify_instances(name: str) -> None:
+def require_inotify_instances(name: str, machines: int) -> None:
     """Check that one more machine can watch its files.
 
     Where it can't, its kubelet ends at once, again and again. Machines are root's processes, and the kernel has one limit for all of a user's.
-    What is free can't be read, so it is taken and given back.
+    What is free can't be read, so it is taken and given back; a machine that has just been started has not taken its own yet.
+
+    Args:
+        name: the machine.
+        machines: how many others run on this host.
 
     Raises:
         NspawnError: there are too few.
@@ -61,19 +64,22 @@ def require_inotify_instances(name: str) -> None:
             if number < 0:
                 break
             taken.append(number)
-        code = ctypes.get_errno()
     finally:
         for number in taken:
             os.close(number)
-    if len(taken) < INOTIFY_INSTANCES:
-        with open(INOTIFY_LIMIT, encoding="ascii") as file:
-            limit = int(file.read())
+    with open(INOTIFY_LIMIT, encoding="ascii") as file:
+        limit = int(file.read())
+    if len(taken) < INOTIFY_INSTANCES or (machines + 1) * INOTIFY_INSTANCES > limit:
         raise NspawnError(
-            f"machine {name} was not started: its systemd, kubelet and containerd need {INOTIFY_INSTANCES} inotify instances, and this host gives "
-            f"{len(taken)} more ({errno.errorcode.get(code, code)}; root may have {limit} in all, which its machines share). Without them its kubelet "
-            f"would end at once. Allow more: sysctl -w fs.inotify.max_user_instances={max(1024, 2 * limit)}, and the same in /etc/sysctl.d; "
+            f"machine {name} was not started: each machine's systemd, kubelet and containerd take {INOTIFY_INSTANCES} inotify instances, {machines} "
+            f"machines run on this host, and root may have {limit} instances in all, of which {_free(len(taken))} are free. Without them its "
+            f"kubelet would end at once. Allow more: sysctl -w fs.inotify.max_user_instances={max(1024, 2 * limit)}, and the same in /etc/sysctl.d; "
             "or delete other machines."
         )
+
+
+def _free(found: int) -> str:
+    return str(found) if found < INOTIFY_INSTANCES else f"{found} or more"
 
 
 def installed(packages: t.Iterable[str]) -> set[str]:

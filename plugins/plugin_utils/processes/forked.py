@@ -69,7 +69,7 @@ def beside_each_other(work: Work, count: int, at_once: int) -> list[t.Optional[s
     """Return items' texts, each made in its own process.
 
     None for an item whose work raised an error, or whose process ended before. An item that takes long has one of the processes and holds up
-    no other item. No process is left, whatever ends this.
+    no other item. No process is left, whatever error ends this; where this process is killed, each ends with its item.
 
     Args:
         work: returns the text of an item.

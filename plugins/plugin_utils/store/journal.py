@@ -4,7 +4,7 @@
 """Write-ahead journal of a cluster: what its runs do and see.
 
 One JSON object a line in ``<store>/<namespace>/journal/<cluster>.jsonl``. It is for users, for tests and for naming
-what was under way; decisions never read it (docs/store.md, "The journal").
+what was under way; no decision reads it. A deletion that finds nothing does (docs/store.md, "The journal").
 """
 
 from __future__ import annotations

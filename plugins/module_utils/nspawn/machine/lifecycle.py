@@ -72,9 +72,12 @@ def ensure(
         record = read_json(paths.record)
         if record is not None:
             _check_same(record, wanted)
-        running = record is not None and record["machineID"] in processes.machine_inits()
+        inits = processes.machine_inits()
+        running = record is not None and record["machineID"] in inits
         if record is not None and record["started"] and (running or not restart):
             return describe(layout, wanted.name, record), False
+        if not running:
+            require_inotify_instances(wanted.name, len(inits))
         if record is None:
             record = _register(layout, paths, network, wanted)
         else:
@@ -174,7 +177,6 @@ def _launch(paths: MachineLayout, record: t.Mapping[str, t.Any], network: Networ
             f"machine {record['name']} can't start: its image {record['image']} is gone from the cache ({', '.join(missing)}). "
             "Delete the machine and make a new one."
         )
-    require_inotify_instances(record["name"])
     hierarchies = cgroups.detect()
     groups = cgroups.make(hierarchies, record["machineID"])
     start = Start(
