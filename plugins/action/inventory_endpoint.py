@@ -9,7 +9,6 @@ import ipaddress
 import typing as t
 
 from ..module_utils.common import kubernetes_facts
-from ..module_utils.common.kubernetes_versions import parse
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller
@@ -20,8 +19,6 @@ from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 
 # A variable of a host, by what holds the address.
 INTERFACES = {"keepalived": "endpoint_keepalived_interface", "kube-vip": "endpoint_kube_vip_interface"}
-# Before, kubeadm join refused any file in the folder of static pods (DirAvailable--etc-kubernetes-manifests; kubernetes/kubernetes#104942).
-JOINS_BESIDE_STATIC_PODS_SINCE = 23
 SERVER = {"name": {"type": "str", "required": True}, "address": {"type": "str", "required": True}}
 
 
@@ -114,10 +111,10 @@ class ActionModule(ControlPlaneAction):
 
 
 def _require_joins(cluster: str, version: str) -> None:
-    if version and not parse(version).at_least(JOINS_BESIDE_STATIC_PODS_SINCE):
+    if version and not kubernetes_facts.joins_beside_static_pods(version):
         raise ControlPlaneFailure(
             f"cluster {cluster}: kube-vip is a static pod, and kubeadm join of {version} takes none beside its own; it does from "
-            f"1.{JOINS_BESIDE_STATIC_PODS_SINCE} on. Nothing was done. Name the role endpoint_keepalived in machine_inventory_endpoint_role."
+            f"1.{kubernetes_facts.JOINS_BESIDE_STATIC_PODS_SINCE} on. Nothing was done. Name the role endpoint_keepalived in machine_inventory_endpoint_role."
         )
 
 

@@ -25,8 +25,7 @@ DEFAULT_ETCD_DATA_DIR = "/var/lib/etcd"
 DEFAULT_BIND_PORT = 6443
 CERTIFICATE_VALIDITY_DAYS, CA_VALIDITY_DAYS = 365, 3650
 HEALTH_CHECK_SECONDS = 240
-# From this API version on (v1beta4) each machine's own configuration has its timeouts.
-# Source: docs/reference/kubeadm.md, "Timeouts".
+# From this API version on (v1beta4) each machine's own configuration has its timeouts (docs/reference/kubeadm.md, "Timeouts").
 OWN_TIMEOUTS = 4
 MINIMUM_SERVICE_ADDRESSES = 10
 MINIMUM_POD_ADDRESSES = 14
@@ -38,9 +37,10 @@ _KUBELET_CONFIG_GATE = "UnversionedKubeletConfigMap"
 _CLUSTER_STATUS_UNTIL = 21
 # KEP-4214: since then `kubeadm init` makes super-admin.conf on its node.
 _SUPER_ADMIN_SINCE = 29
-# From this minor on every kubeadm makes ClusterRoleBinding kubeadm:apiserver-kubelet-client itself
-# (docs/reference/cluster_api.md, "Rollout").
+# From this minor on every kubeadm makes ClusterRoleBinding kubeadm:apiserver-kubelet-client itself (docs/reference/cluster_api.md, "Rollout").
 _KUBELET_CLIENT_BINDING_SINCE = 38
+# Before, kubeadm join refused any file in the folder of static pods (DirAvailable--etc-kubernetes-manifests; kubernetes/kubernetes#104942).
+JOINS_BESIDE_STATIC_PODS_SINCE = 23
 # `kubeadm alpha certs renew` before, `kubeadm certs renew` since (1.20.2 has both).
 _CERTS_SINCE = 20
 # `kubeadm join` adds no etcd member where one has the machine's peer URL; one without a name gets the Node's in --initial-cluster. The
@@ -227,11 +227,13 @@ def makes_kubelet_client_binding(version: str) -> bool:
     return parse(version).at_least(_KUBELET_CLIENT_BINDING_SINCE)
 
 
-def joins_have_own_timeouts(version: str) -> bool:
-    """Return whether the JoinConfiguration has the timeouts.
+def joins_beside_static_pods(version: str) -> bool:
+    """Return whether a machine on which kubeadm joins may have static pods."""
+    return parse(version).at_least(JOINS_BESIDE_STATIC_PODS_SINCE)
 
-    In older versions the health check's timeout is in kubeadm-config.
-    """
+
+def joins_have_own_timeouts(version: str) -> bool:
+    """Return whether JoinConfiguration has the timeouts, and not kubeadm-config."""
     return parse(version).at_least(api(OWN_TIMEOUTS).written_from)
 
 
@@ -249,10 +251,7 @@ def patch_targets(version: str) -> tuple[str, ...]:
 
 
 def default_cri_socket(version: str) -> str:
-    """Return kubeadm's default CRI socket (docs/reference/kubeadm.md, "Container runtime").
-
-    kubeadm uses it where none is given and none is detected.
-    """
+    """Return kubeadm's CRI socket where none is detected (docs/reference/kubeadm.md, "Container runtime")."""
     return _pick(_CRI_SOCKETS, version)
 
 

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from locks import in_process_namespace
@@ -22,6 +23,9 @@ SLEEP = ["sleep", "600"]
 @pytest.fixture
 def sleeper():
     with subprocess.Popen(SLEEP) as started:
+        # The kernel has its words a moment after Popen knows that it runs.
+        while not Path(f"/proc/{started.pid}/cmdline").read_bytes():
+            pass
         yield started
         started.kill()
 
