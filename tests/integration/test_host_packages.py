@@ -174,6 +174,27 @@ def test_archives_in_place_of_repositories(host: Host, repository: PackageReposi
     assert other.preparation.ensure(dataclasses.replace(alone, archives="/none")) == (after, after)
 
 
+def test_archives_are_written_over_no_link_of_the_folders_owner(
+    host: Host, repository: PackageRepository, url: str, tmp_path: Path
+) -> None:
+    """The folder is another user's, who may not write where they lead."""
+    host.preparation.ensure(wanted(repository, url))
+    folder, victims = tmp_path / "archives", tmp_path / "victims"
+    for each in (folder, victims):
+        each.mkdir()
+    for name in ("SHA256SUMS", "status", "containerd_1.6.20-1_all.deb", "lock"):
+        (victims / name).write_text("as it was")
+        (folder / name).symlink_to(victims / name)
+    (folder / "partial").symlink_to(victims)
+    saved = [Path(each) for each in host.preparation.save(["containerd"], str(folder))]
+    assert [each.name for each in saved] == ["containerd_1.6.20-1_all.deb", "SHA256SUMS"]
+    assert not any(each.is_symlink() for each in saved)
+    assert {each.read_text() for each in victims.iterdir()} == {"as it was"} and len(list(victims.iterdir())) == 4
+    (tmp_path / "link").symlink_to(victims)
+    with pytest.raises(NodeError, match=r"can't be written to .*/link: Not a directory"):
+        host.preparation.save(["containerd"], str(tmp_path / "link"))
+
+
 def test_archives_that_are_not_those_of_their_list_are_refused(
     host: Host, repository: PackageRepository, tmp_path: Path
 ) -> None:
@@ -198,8 +219,12 @@ def test_archives_that_are_not_those_of_their_list_are_refused(
     (folder / "SHA256SUMS").write_text(
         "".join(each for each in lines if "kubelet_" not in each and "kubectl_" not in each)
     )
-    with pytest.raises(Refused, match=r"has kubelet 1\.20\.2-\*; they have none at all"):
+    with pytest.raises(Refused, match=r"has kubelet 1\.20\.2-\*; they have none at all") as refused:
         host.preparation.ensure(alone)
+    # One that lies there all the same.
+    left = ", ".join(f"{each}_all.deb" for each in (f"kubectl_{NEW}", f"kubelet_{OLD}", f"kubelet_{NEW}"))
+    assert f"SHA256SUMS in {folder} doesn't name {left}, and only what it names is taken" in str(refused.value)
+    assert f"write it in {folder} (sha256sum *.deb > SHA256SUMS)." in str(refused.value)
     assert host.files() == before
 
 

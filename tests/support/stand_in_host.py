@@ -22,7 +22,7 @@ esac
 DPKG_QUERY = "for name in kubeadm kubelet kubectl cri-tools; do echo $name 1.20.2-1.1 installed hold; done"
 # It notes in the archives what it was told.
 APT_GET = """
-for each in "$@"; do case $each in Dir::Cache::archives=*) folder=${each#*=} ;; update) exit ;; esac; done
+for each in "$@"; do case $each in Dir::Cache=*) folder=${each#*=}/archives ;; update) exit ;; esac; done
 for each in kubelet_1.20.2-1.1 containerd_1%3a1.6.20-1; do echo "$*" > "$folder/${each}_all.deb"; done
 """
 

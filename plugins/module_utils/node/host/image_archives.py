@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import typing as t
 
 from ...common import settings, timed_command
-from ...common.guard import NodeError
+from ...common.guard import NodeError, remedy
 
 _CTR = ("ctr", "--namespace", "k8s.io", "images")
 _WHY = "Archives are loaded and written by containerd's own program ctr. With another runtime, do that with its own."
@@ -36,20 +37,43 @@ def load(paths: t.Sequence[str]) -> None:
 def save(images: t.Sequence[str], folder: str) -> list[str]:
     """Write an archive of each image; return the files.
 
-    Each is for this host's platform, and belongs to the folder's owner.
+    Each is for this host's platform, and belongs to the folder's owner, whose links are not followed.
 
     Raises:
         NodeError: one can't be written.
     """
-    # The folder above may be this collection's own, which nobody has made yet.
-    for each in (os.path.dirname(folder), folder):
-        os.makedirs(each, mode=0o700, exist_ok=True)
-    owner = os.stat(folder)
     paths = [os.path.join(folder, archive_name(image)) for image in images]
-    for image, path in zip(images, paths):
-        _run([*_CTR, "export", path, image], f"The image {image} was not written to {path}")
-        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+    try:
+        # The folder above may be this collection's own, which nobody has made yet.
+        for each in (os.path.dirname(folder), folder):
+            os.makedirs(each, mode=0o700, exist_ok=True)
+        # At any time its owner may put a link in the place of what is there, or of the folder.
+        with _opened(folder, os.O_RDONLY | os.O_DIRECTORY) as place:
+            for image, path in zip(images, paths):
+                _export(image, path, place)
+    except OSError as error:
+        what = f"Archives of images can't be written to {folder}: {error.strerror}."
+        raise NodeError(what, remedy(folder, error)) from error
     return paths
+
+
+def _export(image: str, path: str, place: int) -> None:
+    """Write an archive to an open folder. Raises OSError and NodeError."""
+    owner, name = os.fstat(place), os.path.basename(path)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=place)
+    with _opened(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, place) as file:
+        _run([*_CTR, "export", f"/proc/{os.getpid()}/fd/{file}", image], f"The image {image} was not written to {path}")
+        os.fchown(file, owner.st_uid, owner.st_gid)
+
+
+@contextlib.contextmanager
+def _opened(path: str, flags: int, place: int | None = None) -> t.Iterator[int]:
+    descriptor = os.open(path, flags | os.O_NOFOLLOW, 0o600, dir_fd=place)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _run(words: t.Sequence[str], what: str) -> None:

@@ -13,18 +13,21 @@ Source: apt-get(8), sources.list(5), sha256sum(1), https://wiki.debian.org/Debia
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import re
 import shutil
 import typing as t
 
 from ...common import timed_command
-from ...common.guard import NodeError, sha256_of
+from ...common.guard import NodeError, remedy, sha256_of, write_atomically
 from .packages import Apt, PackageManager
 
 ENDING = ".deb"
 DIGESTS = "SHA256SUMS"
 _SOURCE = "archives.sources"
+_CACHE = "cache/archives"
+_SHOWN = 8
 # As sha256sum writes it. A name is written into apt's lists.
 _LINE = re.compile(r"([0-9a-f]{64}) [ *]([^/\s]+\.deb)")
 
@@ -44,40 +47,60 @@ def save(manager: PackageManager, names: t.Sequence[str], folder: str) -> list[s
     The last of them is the list of their digests.
 
     Args:
-        manager: apt, of a host whose repositories have them, with lists as they are now.
+        manager: apt in a folder of its own (:meth:`PackageManager.apart`), of a host whose repositories have them, with lists as they are now.
         names: the packages, as :meth:`PackageManager.at` or by name alone.
-        folder: an empty one; the files belong to its owner.
+        folder: where the files are written; they belong to its owner, whose links are not followed.
 
     Raises:
-        NodeError: one can't be had.
+        NodeError: one can't be had, or the folder can't be written to.
     """
     # As of a host that has nothing: what this one has another may lack.
-    nothing = os.path.join(folder, "status")
+    nothing = os.path.join(manager.root, "status")
     with open(nothing, "w", encoding="utf-8"):
         pass
-    os.makedirs(os.path.join(folder, "partial"), exist_ok=True)
-    places = ["-o", f"Dir::State::status={nothing}", "-o", f"Dir::Cache::archives={folder}"]
     how = ["install", "--download-only", "--yes", "--no-install-recommends"]
-    done = manager.runner(["apt-get", *places, *how, *names])
+    done = manager.runner(["apt-get", "-o", f"Dir::State::status={nothing}", *how, *names])
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip())[-600:]
         raise NodeError(
             f"Downloading {' '.join(names)} failed (apt): {said}", "Look whether this host's repositories answer."
         )
-    os.unlink(nothing)
-    owner, found = os.stat(folder), []
-    for path in sorted(glob.glob(os.path.join(glob.escape(folder), f"*{ENDING}"))):
-        # A version's colon is encoded, which apt's file method takes for a URL's.
-        plain = os.path.join(folder, os.path.basename(path).replace("%3a", "-"))
-        os.rename(path, plain)
-        found.append(plain)
-    digests = os.path.join(folder, DIGESTS)
-    with open(digests, "w", encoding="utf-8") as file:
-        file.writelines(f"{sha256_of(path)}  {os.path.basename(path)}\n" for path in found)
-    found.append(digests)
-    for path in found:
-        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
-    return found
+    try:
+        return _write_for_owner(
+            folder, sorted(glob.glob(os.path.join(glob.escape(manager.root), _CACHE, f"*{ENDING}")))
+        )
+    except OSError as error:
+        what = f"Archives of packages can't be written to {folder}: {error.strerror}."
+        raise NodeError(what, remedy(folder, error)) from error
+
+
+def _write_for_owner(folder: str, archives: t.Sequence[str]) -> list[str]:
+    """Copy archives to a folder of another user; return the files.
+
+    The last of them is their list. Raises OSError.
+    """
+    # At any time its owner may put a link in the place of what is there, or of the folder.
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    lines: list[str] = []
+    written: list[str] = []
+
+    def write(name: str, content: bytes) -> None:
+        write_atomically(f"/proc/self/fd/{descriptor}/{name}", content, 0o644, owner.st_uid, owner.st_gid)
+        written.append(os.path.join(folder, name))
+
+    try:
+        owner = os.fstat(descriptor)
+        for path in archives:
+            with open(path, "rb") as file:
+                content = file.read()
+            # A version's colon is encoded, which apt's file method takes for a URL's.
+            name = os.path.basename(path).replace("%3a", "-")
+            write(name, content)
+            lines.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
+        write(DIGESTS, "".join(lines).encode())
+    finally:
+        os.close(descriptor)
+    return written
 
 
 def describe(manager: PackageManager, archives: str, folder: str) -> None:
@@ -122,12 +145,26 @@ def describe(manager: PackageManager, archives: str, folder: str) -> None:
         file.write(f"Types: deb\nURIs: file://{repository}/\nSuites: ./\nTrusted: yes\n")
 
 
+def unlisted(archives: str) -> str:
+    """Return a sentence of archives that their list doesn't name.
+
+    "" where it names all of them. Raises NodeError: there is no list.
+    """
+    there = {os.path.basename(each) for each in glob.glob(os.path.join(glob.escape(archives), f"*{ENDING}"))}
+    found = sorted(there - set(_listed(archives)))
+    if not found:
+        return ""
+    names = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+    return (
+        f"{DIGESTS} in {archives} doesn't name {names}, and only what it names is taken: bundle writes a list of what it has just written. "
+        f"For all of them, write it in {archives} (sha256sum *{ENDING} > {DIGESTS})."
+    )
+
+
 def _listed(archives: str) -> dict[str, str]:
     """Return the digests of archives by their names. Raises NodeError."""
-    path, fix = (
-        os.path.join(archives, DIGESTS),
-        f"Have the playbook bundle write the folder. For packages of your own, run there: sha256sum *{ENDING} > {DIGESTS}",
-    )
+    path = os.path.join(archives, DIGESTS)
+    fix = f"Have the playbook bundle write the folder. For packages of your own, write it in {archives} (sha256sum *{ENDING} > {DIGESTS})."
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read().splitlines()

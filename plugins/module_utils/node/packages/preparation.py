@@ -139,7 +139,7 @@ class Preparation:
 
         Raises:
             Refused: something of it can't be had. Nothing was changed.
-            NodeError: the download failed. What was staged before is as it was.
+            NodeError: the download failed, and what was staged before is as it was; or that can't be removed, and the packages are staged.
         """
         problems = [each for repository in wanted.repositories for each in repository.problems(self.manager)]
         if problems:
@@ -287,4 +287,5 @@ def _candidates(
             f"No {where} has {name} {patterns[name]}; they have {', '.join(there[:8]) or 'none at all'}. "
             "Correct the repository's address, or the version, or write other archives."
         )
-    return exact, problems
+    left = package_archives.unlisted(wanted.archives) if problems and wanted.archives else ""
+    return exact, [*problems, left] if left else problems

@@ -72,6 +72,22 @@ def test_only_what_is_there_is_written(host: Host, tmp_path: Path) -> None:
     )
 
 
+def test_an_archive_is_written_over_no_link_of_the_folders_owner(host: Host, tmp_path: Path) -> None:
+    """The folder is another user's, who may not write where it leads. It is no link itself."""
+    host.has(API)
+    victim, folder = tmp_path / "victim", tmp_path / "archives"
+    victim.write_text("as it was")
+    folder.mkdir()
+    archive = folder / "r.example.com_5000_kube-apiserver_v1.20.2.tar"
+    archive.symlink_to(victim)
+    assert host.run(save=str(folder))["saved"] == [str(archive)]
+    assert (victim.read_text(), archive.read_text(), archive.is_symlink()) == ("as it was", f"{API}\n", False)
+    assert host.run(save=str(folder))["saved"] == [str(archive)]
+    (tmp_path / "link").symlink_to(folder)
+    said = host.run(save=str(tmp_path / "link"))
+    assert said["failed"] and f"can't be written to {tmp_path}/link: Not a directory" in said["msg"], said
+
+
 @pytest.mark.parametrize(
     ("program", "body", "said"),
     [
