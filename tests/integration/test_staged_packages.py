@@ -5,24 +5,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import sys
 import typing as t
 from pathlib import Path
 
 import pytest
-import yaml
-from package_repository import PackageRepository
-from private_host import MODULES, ROOT, PrivateHost
+from node_with_packages import COMPANIONS, IMAGES, NAMES, NEW, OLD, Node
 
-NAMES = ("kubeadm", "kubelet", "kubectl")
-OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
-# What comes with Kubernetes: the newer kubeadm and kubelet don't do with the older ones.
-COMPANIONS = {"cri-tools": "kubeadm", "kubernetes-cni": "kubelet"}
-# The last one is in no registry. What the stand-ins have is lines of a file, and so is an archive.
-IMAGES = ("r.example.com/kube-apiserver", "r.example.com/etcd", "r.example.com/coredns")
+# The last image is in no registry. What the stand-ins have is lines of a file, and so is an archive.
 RUNTIME = {
     "ctr": "shift 3; touch /opt/images; case $1 in list) cat /opt/images ;; import) cat $2 >> /opt/images ;; esac",
     "crictl": "case $2 in *coredns*) exit 1 ;; *) echo $2 >> /opt/images ;; esac",
@@ -31,112 +22,6 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="dpkg and mounts need root"),
     pytest.mark.skipif(shutil.which("apt-get") is None, reason="this host has no apt"),
 ]
-
-
-class Node(PrivateHost):
-    """A host with 1.20.2 from a repository that has 1.21.0 as well."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.repository = PackageRepository(folder / "packages")
-        self.publish(OLD)
-        self.source = {
-            "name": "kubernetes",
-            "url": self.repository.serve(),
-            "key": self.repository.key.read_text(),
-        }
-        # What this machine has of these names is gone there alone. Nobody but root may look into the tests' folder.
-        self.run(
-            "sh",
-            "-c",
-            f"dpkg --purge --force-all {' '.join((*NAMES, *COMPANIONS))}; rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*;"
-            "echo 'APT::Sandbox::User \"root\";' > /etc/apt/apt.conf.d/99-sandbox",
-        )
-        self.changed(self.module("host_packages", kubernetes_version="v1.20.2", repositories=[self.source]))
-        self.publish(NEW)
-
-    def publish(self, version: str, least: str = "") -> None:
-        """Have a version in the repository; it needs companions of a ``least`` version, by default of its own."""
-        number = version.partition("-")[0]
-        for name in NAMES:
-            needed = ", ".join(f"{each} (>= {least or number})" for each, by in COMPANIONS.items() if by == name)
-            images = "\n".join(f"{each}:v{number}" for each in IMAGES)
-            program = f"#!/bin/sh\n[ $1 = config ] && echo '{images}' || echo v{number}\n"
-            self.repository.pack(name, version, {f"/usr/local/bin/{name}": program}, needed)
-        for name in COMPANIONS:
-            self.repository.pack(name, version, {f"/opt/tests/{name}": version})
-        self.repository.publish()
-
-    @staticmethod
-    def changed(done: dict[str, t.Any]) -> bool:
-        """Return whether a module changed something; it did not fail."""
-        assert "failed" not in done, done
-        return bool(done["changed"])
-
-    def stage(self, version: str = "v1.21.0", **more: t.Any) -> dict[str, t.Any]:
-        """Stage a version as the role does."""
-        arguments = {"repositories": [self.source], **more}
-        return self.module("host_packages", kubernetes_version=version, stage=True, **arguments)
-
-    def module_within(self, shell: str, name: str, **arguments: t.Any) -> str:
-        """Run a module as ``$module`` of a shell's words; return what it printed."""
-        path = self.folder / "arguments.json"
-        path.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": {**arguments, "_ansible_remote_tmp": "/tmp"}}))
-        return self.run("sh", "-c", f"module='{sys.executable} -m {MODULES}.{name} {path}'; {shell}", check=False)
-
-    def upgrade(self, *names: str) -> dict[str, t.Any]:
-        """Install programs as the Action does."""
-        return self.module("kubernetes_binaries", version="v1.21.0", names=list(names), restart_kubelet=False)
-
-    def play(self, hosts: dict[str, str], others: t.Sequence[str] = (), *more: str) -> str:
-        """Run the play of the playbook prepare on this node under these names, with the version to stage for each; return what it printed.
-
-        ``others`` are of a cluster that is not selected.
-        """
-        local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "ansible_become": False}
-        entries = {name: {**local, "host_stage_version": version} for name, version in hosts.items()}
-        rows = [{"name": each, "machine": "" if each in others else f"m-{each}", "missing": []} for each in hosts]
-        wanted = {
-            "kubernetes_version": "v1.20.2",
-            "images": {"criSocket": "/run/containerd/containerd.sock"},
-            "cgroup_driver": "",
-            "bind_port": 6443,
-            "endpoint_port": 0,
-        }
-        found = {
-            "host_names_to_prepare": list(hosts),
-            "control_plane_hosts": {"hosts": rows, "wanted": wanted},
-        }
-        # As in the playbook, another play is before it: the first one of a run knows no host's variables.
-        first = {"name": "Find the hosts", "hosts": "control_planes", "gather_facts": False}
-        play = yaml.safe_load((ROOT / "playbooks/prepare.yml").read_text())[2]
-        play["vars"] |= {
-            "host_kubernetes_repository": self.source["url"],
-            "host_kubernetes_repository_key": str(self.repository.key),
-        }
-        (self.folder / "play.yml").write_text(json.dumps([first, play]))
-        groups = {"control_planes": {"hosts": {"selected": found}}, "kubeadm_pool": {"hosts": entries}}
-        (self.folder / "hosts.yml").write_text(json.dumps(groups))
-        words = ["ansible-playbook", "-i", str(self.folder / "hosts.yml"), str(self.folder / "play.yml"), *more]
-        return self.run(*words, check=False)
-
-    def state(self) -> str:
-        """What is installed and held, and which repositories there are."""
-        listed = "cat /etc/apt/sources.list.d/* /etc/apt/keyrings/*; ls /var/lib/apt/lists /var/cache/apt/archives"
-        return self.run("sh", "-c", f"dpkg-query --show; apt-mark showhold; {listed}")
-
-    def versions(self) -> dict[str, str]:
-        """The installed versions."""
-        lines = self.run("dpkg-query", "--show", *NAMES, *COMPANIONS).splitlines()
-        return dict(line.split("\t") for line in lines)
-
-    def staged(self) -> str:
-        """The files that lie there for an upgrade."""
-        return self.run("sh", "-c", "find /var/cache/kubeadm-control-plane -name '*.deb' || true")
-
-    def listed(self) -> str:
-        """All that is staged, but for what apt writes when it only simulates."""
-        return self.run("sh", "-c", "find /var/cache/kubeadm-control-plane ! -path '*.bin' ! -path '*/log/*' | sort")
 
 
 @pytest.fixture(name="node")
@@ -196,79 +81,6 @@ def test_what_cannot_be_had_is_refused_and_leaves_what_is_staged(node: Node) -> 
         assert len(refused["problems"]) == 3, refused
         assert f"No repository of this host has kubeadm 1.22.5-*; they have {NEW}, {OLD}." in refused["msg"]
     assert node.staged() == there
-
-
-@pytest.mark.parametrize(
-    ("damage", "how"),
-    [
-        ("truncate --size=-1 $it", "it was changed"),
-        # Of the same size: apt itself takes it.
-        ("printf x | dd of=$it bs=1 seek=$(($(stat -c %s $it) - 1)) conv=notrunc", "it was changed"),
-        ("rm $it", "it is missing"),
-    ],
-)
-def test_an_upgrade_refuses_what_was_damaged_since(node: Node, damage: str, how: str) -> None:
-    """Nothing is installed, of the others neither. It names the archive and what to do, and that helps."""
-    node.changed(node.stage())
-    before = node.state()
-    node.run("sh", "-c", f"it=$(find /var/cache/kubeadm-control-plane -name 'kubectl*.deb'); {damage}")
-    said = node.upgrade("kubeadm")
-    assert said["failed"] and f"/kubectl_{NEW}_all.deb ({how}). Nothing was installed." in said["msg"], said
-    assert "They were staged in /var/cache/kubeadm-control-plane/packages. Stage them again" in said["msg"], said
-    assert node.state() == before
-    node.run("rm", "-r", "/var/cache/kubeadm-control-plane/packages")
-    assert node.changed(node.upgrade("kubeadm")) and node.versions()["kubeadm"] == NEW
-
-
-@pytest.mark.parametrize(
-    ("what", "damage"), [("kubectl*.deb", "rm"), ("kubectl*.deb", "truncate --size=-1"), ("*_Packages*", "rm")]
-)
-def test_what_is_damaged_is_staged_again(node: Node, what: str, damage: str) -> None:
-    """An archive or a list that is gone, or an archive that is another one than was downloaded. Check mode says it, too."""
-    node.changed(node.stage())
-    node.run("sh", "-c", f"find /var/cache/kubeadm-control-plane -name '{what}' -exec {damage} {{}} +")
-    assert node.changed(node.stage(_ansible_check_mode=True))
-    assert node.changed(node.stage())
-    assert node.staged().count(".deb") == 5 and not node.changed(node.stage())
-    node.repository.stop()
-    node.changed(node.upgrade(*NAMES))
-    assert node.versions() == dict.fromkeys((*NAMES, *COMPANIONS), NEW)
-
-
-def test_a_removal_that_is_killed_leaves_no_record(node: Node) -> None:
-    """Something in the folder that can't be removed ends it in the midst. What is installed and what is left is said."""
-    node.changed(node.stage())
-    # Folders that something is mounted on: most likely one of them comes before the record in the folder's own order.
-    packages = "/var/cache/kubeadm-control-plane/packages"
-    stuck = f"for each in $(seq 30); do mkdir {packages}/$each && mount -t tmpfs tmpfs {packages}/$each; done"
-    arguments = {"version": "v1.21.0", "names": list(NAMES), "restart_kubelet": False}
-    said = json.loads(node.module_within(f"{stuck}; $module", "kubernetes_binaries", **arguments).splitlines()[-1])
-    assert (
-        said["failed"]
-        and f"The packages are installed, and what was staged of them in {packages} can't be removed" in said["msg"]
-    ), said
-    assert node.versions() == dict.fromkeys((*NAMES, *COMPANIONS), NEW)
-    assert "/packages/30" in node.listed() and "staged.json" not in node.listed()
-
-
-def test_a_download_that_fails_leaves_what_was_staged(node: Node) -> None:
-    """And nothing of its own: an archive that is gone from the repository, and a disk that is full."""
-    node.changed(node.stage())
-    before = node.listed()
-    node.publish("1.22.5-1.1")
-    gone = node.repository.folder / "kubectl_1.22.5-1.1_all.deb"
-    gone.rename(gone.with_suffix(".gone"))
-    said = node.stage("v1.22.5")
-    assert said["failed"] and "404" in said["msg"] and "What was staged before is as it was." in said["msg"], said
-    assert node.listed() == before and not node.changed(node.stage())
-    gone.with_suffix(".gone").rename(gone)
-    arguments = {"kubernetes_version": "v1.22.5", "stage": True, "repositories": [node.source]}
-    for folder, inodes in (("/var/cache/kubeadm-control-plane", 3), ("/var/tmp", 2)):
-        full = f"mount -t tmpfs -o nr_inodes={inodes} tmpfs {folder} && $module"
-        said = json.loads(node.module_within(full, "host_packages", **arguments).splitlines()[-1])
-        assert said["failed"] and "No space left on device." in said["msg"], said
-        assert f"Free space or inodes on its file system (df -h {folder}" in said["msg"], said
-    assert node.changed(node.stage("v1.22.5")) and node.staged().count(NEW) == 0
 
 
 def test_nothing_is_staged_where_a_newer_version_runs(node: Node) -> None:

@@ -104,9 +104,7 @@ class Binaries:
             self._put(origin, name)
         if old and not origins:
             manager = packages.manager_of(old[0], self.package_runner, self.root)
-            how = (old, wanted.version, wanted.package_version)
-            if not staged_packages.install(manager, *how):
-                manager.install(*how)
+            staged_packages.install(manager, old, wanted.version, wanted.package_version)
         after = {name: self.version_of(name) for name in wanted.names}
         for name in old:
             if after[name] != wanted.version:

@@ -63,10 +63,19 @@ def _unpack(archive: str, folder: str) -> str:
     if done.returncode != 0:
         raise NodeError(f"{archive} can't be unpacked: {done.stderr.strip()[-300:]}.", fix)
     found = [os.path.join(path, _PROGRAM) for path, _folders, files in os.walk(folder) if _PROGRAM in files]
-    runs = [each for each in found if os.path.basename(os.path.dirname(each)) == "bin" and os.access(each, os.X_OK)]
-    if not runs:
+    programs = [
+        each for each in found if os.path.basename(os.path.dirname(each)) == "bin" and os.stat(each).st_mode & 0o100
+    ]
+    if not programs:
         raise NodeError(f"{archive} has no program {_PROGRAM}.", fix)
-    return runs[0]
+    if not os.access(programs[0], os.X_OK):
+        place = os.path.dirname(folder)
+        raise NodeError(
+            f"{_PROGRAM} of {archive} was unpacked below {place} and can't be run there: its file system is mounted noexec, or a security module "
+            "denies it. Only this program knows the images of its version.",
+            f"findmnt -T {place} names the mount: let programs run there meanwhile (mount -o remount,exec) and run again; or load the images by hand.",
+        )
+    return programs[0]
 
 
 def _extract(archive: str, folder: str) -> None:

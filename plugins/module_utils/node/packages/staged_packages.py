@@ -47,7 +47,7 @@ def found(manager: PackageManager) -> dict[str, str]:
 def usable(manager: PackageManager) -> bool:
     """Return whether all of it is there, and can be installed."""
     try:
-        if not found(manager) or _damaged(manager):
+        if not found(manager) or any(_damaged(manager)):
             return False
         apart = manager.apart(_place(manager))
         apart.add([apart.at(name, version) for name, version in found(manager).items()], simulate=True)
@@ -62,7 +62,7 @@ def archive_of(manager: PackageManager, name: str) -> str:
     "" where it isn't staged, or something of what is staged isn't as it was.
     """
     version = found(manager).get(name)
-    if not version or _damaged(manager):
+    if not version or any(_damaged(manager)):
         return ""
     beginning = re.compile(f"{re.escape(name)}[_-]{re.escape(version)}[._]")
     names = [each for each in _record(manager)["archives"] if beginning.match(os.path.basename(each))]
@@ -75,7 +75,7 @@ def stage(manager: PackageManager, wanted: t.Mapping[str, str], describe: t.Call
     What they need and this host lacks comes, too. ``describe`` writes the repositories' files below a folder.
 
     Raises:
-        NodeError: one can't be had. What was staged before is as it was.
+        NodeError: one can't be had, and what was staged before is as it was; or that can't be removed, and the packages are staged.
     """
     try:
         os.makedirs(folder(manager), exist_ok=True)
@@ -94,19 +94,24 @@ def stage(manager: PackageManager, wanted: t.Mapping[str, str], describe: t.Call
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)
             raise
-        _remove_all_but(manager, made)
     except OSError as error:
         what = f"Packages can't be staged in {folder(manager)}: {error.strerror}. What was staged before is as it was."
         raise NodeError(what, remedy(folder(manager), error)) from error
     except NodeError as error:
         what = f"Packages can't be staged in {folder(manager)}: {error.what} What was staged before is as it was."
         raise NodeError(what, "Mend what the message names, and run again.") from error
+    try:
+        _remove_all_but(manager, made)
+    except OSError as error:
+        what = f"The packages are staged in {made}, and what was staged before can't be removed from {folder(manager)}: {error.strerror}."
+        fix = f"{remedy(folder(manager), error)} It is of no use any more: remove it by hand, or the upgrade and the next staging do."
+        raise NodeError(what, fix) from error
 
 
-def install(manager: PackageManager, names: t.Sequence[str], version: str, pattern: str) -> bool:
-    """Install packages from what is staged; return whether they were.
+def install(manager: PackageManager, names: t.Sequence[str], version: str, pattern: str) -> None:
+    """Install packages, from what is staged where all of it is there.
 
-    They are held afterwards. What was staged is removed once all of it is installed.
+    Otherwise a repository is asked. They are held afterwards. What was staged is removed once all of it is installed.
 
     Args:
         manager: of this host.
@@ -115,32 +120,41 @@ def install(manager: PackageManager, names: t.Sequence[str], version: str, patte
         pattern: as :meth:`PackageManager.install` takes it.
 
     Raises:
-        NodeError: an archive is not as it was staged, and nothing was installed; or the package manager failed; or what was staged can't be
-            removed, and the packages are installed.
+        NodeError: an archive was changed or added, and nothing was installed; or the version can't be had; or the package manager failed; or
+            what was staged can't be removed, and the packages are installed.
     """
     staged, wanted = found(manager), pattern or kubernetes_versions.package_pattern(version)
     if not all(fnmatch.fnmatchcase(staged.get(name, ""), wanted) for name in names):
-        return False
+        manager.install(names, version, pattern)
+        return
     again = (
         f"They were staged in {folder(manager)}. Stage them again, or remove that folder: a repository is asked then."
     )
     try:
-        damaged = _damaged(manager)
+        changed, lacking = _damaged(manager)
     except OSError as error:
         what = f"The staged packages in {_place(manager)} can't be read: {error.strerror}. Nothing was installed."
         raise NodeError(what, again) from error
-    if damaged:
-        what = f"These packages aren't as they were staged in {_place(manager)}: {'; '.join(damaged)}. Nothing was installed."
+    if changed:
+        what = f"These packages aren't as they were staged in {_place(manager)}: {'; '.join(changed)}. Nothing was installed."
         raise NodeError(f"{what} What they have in them by now was verified by no signature.", again)
-    # The next patch level is looked for there, as after any upgrade.
-    community_repository.point_to(manager.root, manager.REPOSITORIES, version)
-    try:
-        manager.apart(_place(manager), recorded=True).put({name: staged[name] for name in names})
-    except NodeError as error:
-        raise NodeError(error.what, again) from error
-    if manager.installed(staged) == staged:
+    if lacking:
+        try:
+            manager.install(names, version, pattern)
+        except NodeError as error:
+            what = f"What is staged in {folder(manager)} is incomplete ({'; '.join(lacking)}), and a repository was asked. {error.what}"
+            raise NodeError(what, f"{error.fix} Or stage the packages again.") from error
+    else:
+        # The next patch level is looked for there, as after any upgrade.
+        community_repository.point_to(manager.root, manager.REPOSITORIES, version)
+        try:
+            manager.apart(_place(manager), recorded=True).put({name: staged[name] for name in names})
+        except NodeError as error:
+            raise NodeError(error.what, again) from error
+    installed = manager.installed(staged)
+    # A repository may have another build.
+    if all(fnmatch.fnmatchcase(installed.get(name, ""), wanted) for name in staged):
         remove(manager)
-    return True
 
 
 def remove(manager: PackageManager) -> None:
@@ -177,18 +191,19 @@ def _remove_all_but(manager: PackageManager, place: str) -> None:
             shutil.rmtree(entry.path)
 
 
-def _damaged(manager: PackageManager) -> list[str]:
-    """Return the archives that aren't as they were staged, and how."""
-    recorded, there = _record(manager).get("archives"), _digests(_place(manager))
+def _damaged(manager: PackageManager) -> tuple[list[str], list[str]]:
+    """Return the archives that were changed or added, and what is missing."""
+    recorded = _record(manager).get("archives")
+    # An earlier version of this collection recorded none.
     if not isinstance(recorded, dict) or not recorded:
-        return [f"{_RECORD} has no digests"]
-    said = {
-        name: "it was changed" if name in there else "it is missing"
-        for name in recorded
-        if there.get(name) != recorded[name]
-    }
-    said.update((name, "it was added") for name in there if name not in recorded)
-    return [f"{name} ({what})" for name, what in sorted(said.items())]
+        return [], [f"{_RECORD} has no digests"]
+    there = _digests(_place(manager))
+    changed = [
+        f"{name} ({'it was changed' if name in recorded else 'it was added'})"
+        for name, digest in there.items()
+        if recorded.get(name) != digest
+    ]
+    return changed, [f"{name} is missing" for name in sorted(recorded) if name not in there]
 
 
 def _digests(place: str) -> dict[str, str]:
