@@ -22,6 +22,7 @@ from ..calls.machine_connection import ANOTHER_NAME, CLUSTER_OF_THAT_NAME, Answe
 from ..documents.names import is_label_value
 from ..objects import kinds
 from ..objects.bootstrap_data import bind_port, image_facts
+from ..objects.equivalence import cluster_values
 from ..objects.instance_data import machine_data
 from ..objects.validate.control_plane import managed_etcd
 from ..objects.validate.inventory import variable_problem
@@ -343,9 +344,12 @@ def question(
         ]
     if not objects.initialized:
         # They can be another's only before there is a control plane; a cluster that runs has its hosts as it is.
-        network = (objects.cluster.get("spec") or {}).get("clusterNetwork") or {}
-        blocks = {name: (network.get(name) or {}).get("cidrBlocks") or [] for name in ("pods", "services")}
-        found["cluster_network"] = blocks
+        written = (configuration.get("clusterConfiguration") or {}).get("networking") or {}
+        values = cluster_values(objects.cluster)
+        found["cluster_network"] = {
+            name: [each for each in (written.get(key) or values["networking", key] or "").split(",") if each]
+            for name, key in (("pods", "podSubnet"), ("services", "serviceSubnet"))
+        }
     socket = (part.get("nodeRegistration") or {}).get("criSocket")
     return {**found, "cri_socket": socket} if socket else found
 

@@ -144,7 +144,7 @@ def test_before_the_first_machine_too(tmp_path: Path) -> None:
     builder = cluster(3).bare()
     builder.snapshot["cluster"]["spec"]["clusterNetwork"] = {"pods": {"cidrBlocks": ["10.244.0.0/16"]}}
     found = pool.look(builder, tmp_path)
-    networks = {"pods": ["10.244.0.0/16"], "services": []}
+    networks = {"pods": ["10.244.0.0/16"], "services": ["10.96.0.0/12"]}
     assert [call["cluster_network"] for _host, call in pool.asked] == [networks] * len(HOSTS)
     assert pool.names == list(HOSTS)
     assert found["hosts"][0]["missing"][0]["message"] == "it was not reached" and found["hosts"][0]["missing"][0]["fix"]
@@ -201,6 +201,25 @@ def test_an_address_is_asked_for_where_the_template_names_a_variable(tmp_path: P
     found = pool.look(healthy(2, replicas=3), tmp_path)
     assert lacking(found) == {"cp1": ["Address"], "cp2": []}
     assert [(host, call["address"]) for host, call in pool.asked] == [("cp2", "10.0.0.2")]
+
+
+def test_the_networks_are_the_ones_that_kubeadm_will_take(tmp_path: Path) -> None:
+    """What clusterConfiguration has goes before the Cluster's, and kubeadm's default comes last."""
+    objects = objects_of(cluster(1).bare(), tmp_path)
+    for services, written, wanted in (
+        ([], {}, {"pods": [], "services": ["10.96.0.0/12"]}),
+        (["10.7.0.0/16", "fd00::/108"], {}, {"pods": [], "services": ["10.7.0.0/16", "fd00::/108"]}),
+        (["10.7.0.0/16"], {"serviceSubnet": "10.8.0.0/16"}, {"pods": [], "services": ["10.8.0.0/16"]}),
+        (
+            [],
+            {"podSubnet": "10.9.0.0/16,fd01::/48"},
+            {"pods": ["10.9.0.0/16", "fd01::/48"], "services": ["10.96.0.0/12"]},
+        ),
+    ):
+        objects.cluster["spec"]["clusterNetwork"] = {"services": {"cidrBlocks": services}}
+        configuration = {"clusterConfiguration": {"networking": written}}
+        asked = inventory_pool.question(objects, {}, "v1.20.2", configuration, "init")
+        assert asked["cluster_network"] == wanted
 
 
 def test_the_endpoint_is_the_one_that_the_cluster_will_have(tmp_path: Path) -> None:
