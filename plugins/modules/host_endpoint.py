@@ -21,11 +21,13 @@ description:
   - Refused beforehand are an interface that isn't there, an address of another network, an address that the host or another one on the network has, a port
     that is taken, a host with a keepalived, haproxy or kube-vip of its own, and an image that the host can't have.
   - With O(state=absent), what holds the address is stopped first, so that another host takes it at once. The packages stay.
+  - With O(state=reread), a kube-vip that this module has put there is ended where it runs since before its kubeconfig was written, as by
+    C(kubeadm certs renew). It reads the file only when it starts. The kubelet starts it again; no API is asked.
 options:
   state:
-    description: Whether the host is behind the address.
+    description: Whether the host is behind the address, or has its kube-vip read its kubeconfig again.
     type: str
-    choices: [present, absent]
+    choices: [present, absent, reread]
     default: present
   address:
     description: The virtual address. Required with O(state=present).
@@ -161,7 +163,7 @@ def main() -> None:
     """Run the module."""
     module = MachineModule(
         {
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "state": {"type": "str", "choices": ["present", "absent", "reread"], "default": "present"},
             "address": {"type": "str"},
             "port": {"type": "int", "default": 8443},
             "interface": {"type": "str", "default": ""},
@@ -179,6 +181,8 @@ def main() -> None:
         module.check(ask_cluster=False)
         if params["state"] == "absent":
             module.exit_json(changed=departure.leave(check=module.check_mode))
+        if params["state"] == "reread":
+            module.exit_json(changed=kube_vip.reread(check=module.check_mode))
         before, after, interface = _kube_vip(module) if params["kube_vip_image"] else _balancer(module)
     changed = before != after
     module.exit_json(

@@ -87,6 +87,10 @@ class Upgrades(Programs):
         """None is left."""
         return {"changed": False, "deleted": [], "msg": "nothing is to be deleted"}
 
+    def host_endpoint(self, _arguments: Object) -> Object:
+        """No kube-vip is there."""
+        return {"changed": False}
+
     def kubernetes_binaries(self, arguments: Object) -> Object:
         """A program has the version that was asked for last; "lacks" names a machine without the files."""
         if self.state.get("lacks") == self._name:

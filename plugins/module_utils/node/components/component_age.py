@@ -177,19 +177,10 @@ class Components:
                 ticks = pod_processes._started(os.path.join(self.places.proc, pid, "stat"))
             except OSError:
                 return []
-            return [] if ticks is None else [_since_epoch(ticks)]
+            return [] if ticks is None else [pod_processes.since_epoch(ticks)]
         found = pod_processes.instances(component, self.places.proc, self.places.pod_logs)
-        return [_since_epoch(ticks) for _pid, ticks in found]
+        return [pod_processes.since_epoch(ticks) for _pid, ticks in found]
 
     def _sync(self) -> None:
         for folder in (self.places.manifests, self.places.parked):
             guard.sync_directory(folder)
-
-
-def _since_epoch(ticks: int) -> float:
-    """Return a process's start in seconds since the epoch.
-
-    ``ticks`` are clock ticks since boot.
-    """
-    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    return boot + ticks / os.sysconf("SC_CLK_TCK")

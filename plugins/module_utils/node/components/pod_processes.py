@@ -15,6 +15,7 @@ import contextlib
 import functools
 import os
 import re
+import time
 import typing as t
 
 from ...common.guard import end_process, read_text
@@ -64,6 +65,15 @@ def alive(processes: t.Collection[Instance], proc: str = "/proc") -> set[Instanc
             if _started(os.path.join(proc, str(pid), "stat")) == started:
                 found.add((pid, started))
     return found
+
+
+def since_epoch(ticks: int) -> float:
+    """Return a process's start in seconds since the epoch.
+
+    ``ticks`` are clock ticks since boot, as an Instance has them.
+    """
+    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return boot + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def end(processes: t.Collection[Instance], proc: str = "/proc") -> None:

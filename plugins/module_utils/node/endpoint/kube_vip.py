@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from ...common import settings, timed_command
 from ...common.guard import NodeError, exclusive, read_text, sync_directory, write_atomically
 from ..bootstrap import bootstrap_unit
+from ..certificates.certificate_changes import changed_at
 from ..components import pod_processes
 from ..host import missing_images
 from . import virtual_address
@@ -27,8 +28,9 @@ from . import virtual_address
 MARK = "# Written by kubeadm.control_plane: changes are overwritten."
 NAME = "kube-vip"
 # A registry, a path and a tag or a digest: it becomes a line of YAML.
-_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,254}(@sha256:[0-9a-f]{64})?\Z")
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,254}(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127}|@sha256:[0-9a-f]{64})\Z")
 _ADDRESS = re.compile(r"- name: address\n\s+value: \"([0-9a-fA-F.:]+)\"")
+_KUBECONFIG = re.compile(r"^ +path: /etc/kubernetes/((super-)?admin\.conf)$", re.MULTILINE)
 _PAUSE_SECONDS = 0.2
 _NOTHING = "Nothing was changed on this host."
 
@@ -212,6 +214,30 @@ def absent(*, check: bool, host: t.Optional[Host] = None) -> bool:
     return True
 
 
+def reread(*, check: bool, host: t.Optional[Host] = None) -> bool:
+    """End a kube-vip that is older than its kubeconfig; return whether changed.
+
+    It reads the file only when it starts: with a certificate that has ended it would lose the address for ever. The kubelet starts it
+    again, so that no API is needed. A kube-vip of another origin runs on.
+
+    Source: kube-vip 1.2 (pkg/manager/manager.go, New); docs/reference/kubeadm.md, "Certificates".
+
+    Raises:
+        NodeError: it doesn't end.
+    """
+    where = host or Host()
+    text = read_text(where.path)
+    named = _KUBECONFIG.search(text)
+    if not text.startswith(MARK) or named is None:
+        return False
+    written = changed_at(os.path.join(where.bootstrap.kubernetes, named.group(1)))
+    old = {each for each in where.processes() if pod_processes.since_epoch(each[1]) <= written}
+    if old and not check:
+        where.end(old)
+        _wait_for_the_end(old, where)
+    return bool(old)
+
+
 def _check(wanted: Wanted) -> None:
     # They become lines of a manifest. An IPv6 address may have any text after a "%".
     try:
@@ -222,7 +248,7 @@ def _check(wanted: Wanted) -> None:
         raise NodeError(f"{wanted.address!r} is no IP address.", f"{_NOTHING} Give an IP address.")
     if not _IMAGE.match(wanted.image):
         raise NodeError(
-            f"{wanted.image!r} is no image's name.",
+            f"{wanted.image!r} is no image's name with a tag.",
             f"{_NOTHING} Give kube-vip's image with its tag, such as ghcr.io/kube-vip/kube-vip:v1.2.3.",
         )
 
@@ -286,7 +312,7 @@ def _wait_for_the_end(running: set[pod_processes.Instance], where: Host) -> None
         if time.monotonic() > patience:
             if asked:
                 raise NodeError(
-                    "kube-vip does not end, though its manifest was taken from the kubelet.",
+                    "kube-vip does not end.",
                     "Look at journalctl -u kubelet and at the container runtime, and run it again.",
                 )
             # The kubelet is dead, or has missed that the manifest went (static_pod.py).

@@ -16,7 +16,7 @@ from ...kubeadm.configuration import for_version
 from ...pki.certificates import PkiError
 from ...pki.kubeconfig import ensure_kubeconfig
 from ..tasks.context import CommandFailure, Run, TaskContext
-from ..upgrade.run import once, through_others
+from ..upgrade.run import once, reread_kubeconfig, through_others
 from .commands import ALL, ETCD_CERTIFICATES, USERS
 
 Parameters = t.Mapping[str, t.Any]
@@ -65,6 +65,7 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
         external += [line.strip() for line in said.splitlines() if _NOT_RENEWED in line]
     if file:
         context.call("node_file", {"path": file, "state": "absent", "fencing": context.fencing})
+    reread_kubeconfig(context)
     ends = context.call(MODULE, {})["certificates"]
     wanted = set(USERS if ALL in parameters["names"] else parameters["names"])
     if context.plan_facts.get("externalEtcd"):

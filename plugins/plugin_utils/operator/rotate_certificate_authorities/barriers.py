@@ -144,7 +144,7 @@ def _texts(value: t.Any) -> t.Iterator[str]:
 def _mounted(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> list[str]:
     """Return the pods that may have the old certificates in memory.
 
-    An example is a load balancer's with admin.conf: nothing restarts them for a changed file.
+    An example is a load balancer's with admin.conf: only this collection's kube-vip is restarted for a changed file.
     """
     if set(authorities) == {SERVICE_ACCOUNT}:
         return []

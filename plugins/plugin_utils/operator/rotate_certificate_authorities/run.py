@@ -20,6 +20,7 @@ from ...pki import certificates
 from ...pki.certificates import PkiError
 from ..planner_types import NodeFacts
 from ..tasks.context import CommandFailure, Run, TaskContext
+from ..upgrade.run import reread_kubeconfig
 from . import barriers, node_authorities, one_node, published_authorities, tokens
 from . import materials as authority_materials
 from . import stages as rotation
@@ -113,6 +114,7 @@ def _stage(stage: str) -> Run:
         gone = before.leftovers(stage, authorities)
         if gone:
             ctx.call(MODULE, {"changes": gone, "fencing": ctx.fencing})
+        reread_kubeconfig(ctx)
         written, restarted = done["written"], done["restarted"]
         ctx.note(f"wrote {len(written)} files" if written else "already written")
         ctx.note(f"restarted {', '.join(restarted)}" if restarted else "already restarted")

@@ -101,6 +101,7 @@ def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
     # It can be run again at any point, and is: what it uploads first says nothing of what it does last.
     words = [KUBEADM, "upgrade", "apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]
     context.run(words, step="apply", timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
+    reread_kubeconfig(context)
     _prune_backups(context)
 
 
@@ -109,7 +110,20 @@ def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
     context.check_lock()
     words = [KUBEADM, "upgrade", "node", *upgrade_arguments(parameters)]
     context.run(words, step="node", timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
+    reread_kubeconfig(context)
     _prune_backups(context)
+
+
+def reread_kubeconfig(context: TaskContext) -> None:
+    """Have this collection's kube-vip read a newer admin.conf.
+
+    Every Action that may have written the file calls it: a control plane whose machine doesn't leave its endpoint meanwhile has no other
+    moment at which kube-vip is started again. It needs no API.
+    """
+    if not context.node.control_plane:
+        return
+    if context.call("host_endpoint", {"state": "reread", "fencing": context.fencing}).get("changed"):
+        context.note("kube-vip was restarted, for it reads admin.conf only when it starts")
 
 
 def _prune_backups(context: TaskContext) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import typing as t
 from dataclasses import replace
@@ -215,6 +216,32 @@ def test_a_kubelet_that_ends_nothing(system: System) -> None:
     assert not system.absent()
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_a_kubeconfig_that_was_written_again_is_read_again(system: System, check: bool) -> None:
+    """Also where no API server answers, as when all certificates have ended. What has read it, and is another's, runs on."""
+    system.present()
+    system.process(10, STATIC, "kube-vip-m")
+    system.process(11, OF_A_DAEMON_SET, "kube-vip-ds-x7k2p")
+    admin = Path(system.host.bootstrap.kubernetes, "admin.conf")
+    admin.write_text("renewed")
+    os.utime(admin, (0, 0))
+    assert not kube_vip.reread(check=check, host=system.host) and not system.ended
+    os.utime(admin)
+    assert kube_vip.reread(check=check, host=system.host)
+    assert system.ended == ([] if check else [{(10, 7)}]) and system.path.exists()
+    assert kube_vip.reread(check=check, host=system.host) is check, (
+        "the kubelet has not started it yet: nothing is left"
+    )
+
+
+def test_a_kube_vip_that_is_not_this_collections_is_not_restarted(system: System) -> None:
+    _own_kube_vip(system)
+    system.path.write_text(system.path.read_text() + "      path: /etc/kubernetes/admin.conf\n")
+    Path(system.host.bootstrap.kubernetes, "admin.conf").write_text("renewed")
+    system.process(10, STATIC, "kube-vip-m")
+    assert not kube_vip.reread(check=False, host=system.host) and not system.ended
+
+
 def _somebody_answers(system: System) -> None:
     system.neighbour = STRANGER
 
@@ -255,6 +282,7 @@ def _nothing(_system: System) -> None:
         (_nothing, replace(WANTED, address="fe80::1%x\n}"), "is no IP address"),
         (_nothing, replace(WANTED, address="api.example.org"), "'api.example.org' is no IP address"),
         (_nothing, replace(WANTED, image='a"\n  evil: "x'), "is no image's name"),
+        (_nothing, replace(WANTED, image="registry.invalid:5000/kube-vip"), "is no image's name with a tag"),
     ],
 )
 @pytest.mark.parametrize("check", [True, False])
@@ -279,6 +307,13 @@ def test_an_image_that_is_there_needs_no_registry(system: System, monkeypatch: p
     monkeypatch.setenv("PATH", str(system.folder / "bin"), prepend=":")
     _no_image(system)
     assert system.present(replace(WANTED, image="registry.k8s.io/pause:3.10"))
+
+
+@pytest.mark.parametrize("suffix", [":v1", f":v1@sha256:{'0' * 64}", f"@sha256:{'0' * 64}"])
+def test_an_image_is_named_exactly(system: System, suffix: str) -> None:
+    image = f"registry.invalid:5000/kube-vip{suffix}"
+    system.present(replace(WANTED, image=image))
+    assert system.pod()["containers"][0]["image"] == image
 
 
 def test_an_address_that_another_store_s_cluster_has_is_not_free(system: System) -> None:

@@ -106,6 +106,37 @@ def test_what_upgrades_leave_is_kept_in_bounds_and_fails_no_upgrade(
     assert run.notes() == notes
 
 
+@pytest.mark.parametrize(
+    ("verb", "parameters"),
+    [
+        ("kubeadmUpgradeApply", {"version": NEW}),
+        ("kubeadmUpgradeNode", {"version": NEW}),
+        ("kubeadmRenewCertificates", {"names": ["admin.conf"], "offline": True}),
+    ],
+)
+def test_what_writes_admin_conf_has_kube_vip_read_it(tmp_path: Path, verb: str, parameters: Object) -> None:
+    """Its machine may stay in the endpoint meanwhile, and a client that knows the old certificate alone loses the address when that ends."""
+    reread: Object = {"state": "reread", "fencing": 7}
+
+    def node(_name: str, module: str, arguments: Object) -> Object:
+        if module == "host_endpoint":
+            assert arguments == reread and run.action.programs(), "kubeadm has written it by then"
+            return {"changed": True}
+        answers = {"kubeadm_certificates": {"certificates": {}, "configuration_file": "/run/kubeadm/renew.yaml"}}
+        return {"deleted": [], **ended(), **answers.get(module, {})}
+
+    run = command(tmp_path, {verb: parameters}, node)
+    run.run()
+    assert ("cp-a", "host_endpoint", reread) in run.action.calls
+    assert run.notes() == ["kube-vip was restarted, for it reads admin.conf only when it starts"]
+
+
+def test_a_worker_holds_no_endpoint(tmp_path: Path) -> None:
+    run = command(tmp_path, {"kubeadmUpgradeNode": {"version": NEW}}, upgraded({"deleted": [], "msg": ""}), on="w")
+    run.run()
+    assert [module for _name, module, _arguments in run.action.calls] == ["node_command", "kubeadm_backups"]
+
+
 def test_kubeadm_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
     """The Action pauses with what kubeadm said."""
     run = command(tmp_path, {"kubeadmUpgradeNode": {"version": NEW}}, lambda *_each: ended(1, "a\nb\n[ERROR Foo]: bar"))
