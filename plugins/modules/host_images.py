@@ -9,13 +9,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_images
-short_description: List the images that a Kubernetes version needs, load them from archives, and write archives of them
+short_description: List the images that a Kubernetes version needs, load them from archives, pull them, and write archives of them
 version_added: 0.10.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Asks the host's own kubeadm which images it takes, with the registries and tags that a manifest names, and the container runtime which of them are there.
-  - Loads archives into containerd where an image is missing, and writes archives of images that are there. No image is pulled or removed.
+  - Loads archives into containerd where an image is missing, and writes archives of images that are there. No image is removed.
 options:
   kubernetes_version:
     description:
@@ -25,14 +25,23 @@ options:
     required: true
   images:
     description:
-      - What a manifest says of its images, as M(kubeadm.control_plane.inventory_pool_check) returns it (C(wanted.images)). Nothing is pulled here, whatever
-        O(images.pull) says.
+      - What a manifest says of its images, as M(kubeadm.control_plane.inventory_pool_check) returns it (C(wanted.images)).
     default: {}
   load:
     description: Archives on the host, as C(docker save) and C(ctr images export) write them. They are loaded, all of them, where an image is missing.
     type: list
     elements: path
     default: []
+  pull:
+    description:
+      - Whether the container runtime pulls by C(crictl) what is missing after archives were loaded, from its mirrors or the registry. Nothing is pulled where
+        RV(out_of_reach) says why it can't be. What a pull doesn't bring stays in RV(missing), which is no failure.
+    type: bool
+    default: false
+  worker:
+    description: Whether only what may run on a worker is asked for - the images of kube-proxy, the sandbox (pause) and CoreDNS.
+    type: bool
+    default: false
   save:
     description: A folder on the host to which an archive of each needed image is written that is there. It belongs to the folder's owner.
     type: path
@@ -75,7 +84,7 @@ needed:
   elements: str
   sample: ["registry.k8s.io/kube-apiserver:v1.33.2"]
 missing:
-  description: Those of them that are not there, after archives were loaded.
+  description: Those of them that are not there, after archives were loaded and images pulled.
   returned: success
   type: list
   elements: str
@@ -89,6 +98,11 @@ archives:
   returned: success
   type: dict
   sample: {"registry.k8s.io/pause:3.10": "registry.k8s.io_pause_3.10.tar"}
+free:
+  description: The bytes that were free before, on the file system of C(/var/lib/kubeadm-control-plane), where the role C(host) brings archives.
+  returned: success
+  type: int
+  sample: 21474836480
 saved:
   description: The files that were written.
   returned: success
@@ -96,6 +110,9 @@ saved:
   elements: str
 """
 
+import contextlib
+
+from ..module_utils.common import settings, timed_command
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.kubernetes_versions import read_version
 from ..module_utils.node import arguments
@@ -114,6 +131,8 @@ def main() -> None:
             "kubernetes_version": {"type": "str", "required": True},
             "images": {**arguments.IMAGES, "default": {}},
             "load": {"type": "list", "elements": "path", "default": []},
+            "pull": {"type": "bool", "default": False},
+            "worker": {"type": "bool", "default": False},
             "save": {"type": "path"},
         },
         fencing=False,
@@ -124,22 +143,30 @@ def main() -> None:
     images = Images.read(params["kubernetes_version"], params["images"])
     with module.failing(NodeError):
         module.check()
-        needed = needed_by(images)
+        needed, free = needed_by(images), image_archives.free()
+        if params["worker"]:
+            needed = [each for each in needed if missing_images.name_of(each) in missing_images.OF_WORKERS]
         missing = lacking(images, needed)
         loads = bool(params["load"] and missing)
         if loads and not module.check_mode:
             image_archives.load(params["load"])
             missing = lacking(images, needed)
+        no_way = missing_images.out_of_reach(missing, images.pull)
+        pulls = bool(params["pull"] and missing and not no_way)
+        if pulls and not module.check_mode:
+            asked = missing
+            missing = pulled(images, needed, missing)
+            pulls = missing != asked
         there = [each for each in needed if each not in missing]
         if params["save"] and not module.check_mode:
             saved = image_archives.save(there, params["save"])
-        no_way = missing_images.out_of_reach(missing, images.pull)
     module.exit_json(
-        changed=loads or bool(params["save"] and there),
+        changed=loads or pulls or bool(params["save"] and there),
         needed=needed,
         missing=missing,
         out_of_reach=no_way,
         archives={each: image_archives.archive_name(each) for each in needed},
+        free=free,
         saved=saved,
     )
 
@@ -163,6 +190,26 @@ def needed_by(images: Images) -> list[str]:
         f"kubeadm is {version or 'not there'} on this host, and only kubeadm {images.version} knows the images of that version.",
         "Install or stage that version, as the playbook prepare does, or ask another host.",
     )
+
+
+def pulled(images: Images, needed: list[str], missing: list[str]) -> list[str]:
+    """Have images pulled; return those that are missing then.
+
+    Raises:
+        NodeError: the container runtime doesn't say.
+    """
+    # Where one isn't there in time the others aren't either: each try takes minutes.
+    with contextlib.suppress(NodeError):
+        for each in missing:
+            words = [
+                "crictl",
+                "--runtime-endpoint",
+                f"unix://{missing_images.socket_path(images.socket)}",
+                "pull",
+                each,
+            ]
+            timed_command.run(words, seconds=settings.IMAGE_PULL_SECONDS)
+    return lacking(images, needed)
 
 
 def lacking(images: Images, needed: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from node_with_packages import COMPANIONS, IMAGES, NAMES, NEW, OLD, Node
 # The last image is in no registry. What the stand-ins have is lines of a file, and so is an archive.
 RUNTIME = {
     "ctr": "shift 3; touch /opt/images; case $1 in list) cat /opt/images ;; import) cat $2 >> /opt/images ;; esac",
-    "crictl": "case $2 in *coredns*) exit 1 ;; *) echo $2 >> /opt/images ;; esac",
+    "crictl": "case $4 in *coredns*) exit 1 ;; *) echo $4 >> /opt/images ;; esac",
 }
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="dpkg and mounts need root"),
@@ -153,7 +153,7 @@ def test_the_role_stages_on_nodes_and_touches_nothing_else_there(node: Node) -> 
 @pytest.mark.full
 def test_images_of_what_is_staged_come_from_a_folder_and_a_registry(node: Node) -> None:
     """By the staged kubeadm's own list. What can't be had is said, and no failure; a second run, and check mode, change nothing; nothing is installed."""
-    node.run("sh", "-c", "mkdir -p /etc/kubernetes && touch /etc/kubernetes/kubelet.conf")
+    node.run("sh", "-c", "mkdir -p /etc/kubernetes/manifests && touch /etc/kubernetes/manifests/kube-apiserver.yaml")
     # That the runtime may know a mirror.
     node.run("sh", "-c", "mkdir -p /etc/containerd/certs.d && touch /etc/containerd/certs.d/hosts.toml")
     for name, body in RUNTIME.items():
@@ -162,10 +162,18 @@ def test_images_of_what_is_staged_come_from_a_folder_and_a_registry(node: Node) 
     (node.folder / "images").mkdir()
     (node.folder / "images/own.tar").write_text(f"{IMAGES[0]}:v1.21.0\n")
     before, more = node.state(), ("-e", "host_image_directory=images")
+    # A run that was killed left them.
+    node.run(
+        "sh",
+        "-c",
+        "mkdir -p /var/lib/kubeadm-control-plane/images && touch /var/lib/kubeadm-control-plane/images/left.tar",
+    )
+    assert "changed=1 " in node.play({"fit": ""}) and "changed=0 " in node.play({"fit": ""})
+    assert "images" not in node.run("sh", "-c", "ls /var/lib/kubeadm-control-plane || true")
     assert "packages and images of v1.21.0 are staged" in node.play({"fit": "v1.21.0"}, (), *more, "--check")
     said = node.play({"fit": "v1.21.0"}, (), *more)
     assert (
-        f"fit still lacks {IMAGES[2]}:v1.21.0: no archive in images has it, and it could not be pulled (crictl pull)."
+        f"fit still lacks {IMAGES[2]}:v1.21.0: no archive in images has it, and it could not be pulled (crictl pull). The upgrade tries again."
         in said
     ), said
     assert node.run("cat", "/opt/images").split() == [f"{each}:v1.21.0" for each in IMAGES[:2]]

@@ -13,6 +13,8 @@ import typing as t
 from ...common import settings, timed_command
 from ...common.guard import NodeError, remedy
 
+# Where the role host brings them.
+FOLDER = "/var/lib/kubeadm-control-plane/images"
 _CTR = ("ctr", "--namespace", "k8s.io", "images")
 _WHY = "Archives are loaded and written by containerd's own program ctr. With another runtime, do that with its own."
 
@@ -20,6 +22,15 @@ _WHY = "Archives are loaded and written by containerd's own program ctr. With an
 def archive_name(image: str) -> str:
     """Return the name of an image's archive."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", image) + ".tar"
+
+
+def free() -> int:
+    """Return the bytes that are free where archives are brought to."""
+    folder = FOLDER
+    while not os.path.exists(folder):
+        folder = os.path.dirname(folder)
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
 
 
 def load(paths: t.Sequence[str]) -> None:

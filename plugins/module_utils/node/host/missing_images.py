@@ -22,6 +22,8 @@ from ...common import guard, settings, timed_command
 from ...common.guard import NodeError
 from ..bootstrap.image_check import DOCKER, SOCKETS, Images
 
+# What runs on a worker, too: CoreDNS is a deployment that may come there.
+OF_WORKERS = ("kube-proxy", "pause", "coredns")
 STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "pause")
 # What a runtime may be told of other ways to an image: then nobody but the runtime knows whether it can be pulled.
 DETOURS = (
@@ -79,7 +81,7 @@ def _listed(asked: t.Sequence[str], where: ImagePlaces) -> dict[str, str]:
             f"{where.kubeadm} config images list failed: {done.stderr.strip()[-500:]}.",
             "Run that command on the host, and mend what it names.",
         )
-    return {_name(image): image for image in done.stdout.split() if "/" in image}
+    return {name_of(image): image for image in done.stdout.split() if "/" in image}
 
 
 def missing(images: Images, only_static_pods: bool = False, places: t.Optional[ImagePlaces] = None) -> list[str]:
@@ -98,10 +100,11 @@ def missing(images: Images, only_static_pods: bool = False, places: t.Optional[I
         return []
     if has is None:
         return []
-    return [each for each in names if each not in has and not (only_static_pods and _name(each) not in STATIC_PODS)]
+    return [each for each in names if each not in has and not (only_static_pods and name_of(each) not in STATIC_PODS)]
 
 
-def _name(image: str) -> str:
+def name_of(image: str) -> str:
+    """Return an image's name without registry and tag."""
     return image.rpartition("/")[2].partition(":")[0]
 
 
@@ -158,15 +161,25 @@ def _connect(host: str, port: int) -> None:
         pass
 
 
+def socket_path(asked: str = "", places: t.Optional[ImagePlaces] = None) -> str:
+    """Return the container runtime's socket's path, "" if unknown.
+
+    ``asked``: the socket that the spec names; "" for the only one that is there.
+    """
+    where = places or ImagePlaces()
+    there = [path for path in where.sockets if os.path.exists(path)]
+    if not asked and (len(there) != 1 or os.path.exists(where.docker)):
+        return ""
+    return asked.partition("://")[2] or asked or there[0]
+
+
 def present(asked: str = "", places: t.Optional[ImagePlaces] = None) -> t.Optional[set[str]]:
     """Return the container runtime's images, None if they are unknown.
 
     ``asked``: its socket; "" for the only one that is there.
     """
-    where = places or ImagePlaces()
-    there = [path for path in where.sockets if os.path.exists(path)]
-    path = asked.partition("://")[2] or asked or (there[0] if len(there) == 1 else "")
-    if not path or (not asked and os.path.exists(where.docker)):
+    path = socket_path(asked, places)
+    if not path:
         return None
     if "containerd" in path and shutil.which("ctr"):
         done = timed_command.run(["ctr", "--namespace", "k8s.io", "images", "list", "--quiet"], seconds=10)

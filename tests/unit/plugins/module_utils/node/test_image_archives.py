@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -86,6 +87,32 @@ def test_an_archive_is_written_over_no_link_of_the_folders_owner(host: Host, tmp
     (tmp_path / "link").symlink_to(folder)
     said = host.run(save=str(tmp_path / "link"))
     assert said["failed"] and f"can't be written to {tmp_path}/link: Not a directory" in said["msg"], said
+
+
+@pytest.mark.parametrize("may", [True, False])
+def test_what_is_pulled_is_asked_for_again(host: Host, may: bool) -> None:
+    """By the named runtime. A pull that says it was done and brings nothing is no change."""
+    with socket.create_server(("127.0.0.1", 0)) as registry:
+        api, dns = (f"127.0.0.1:{registry.getsockname()[1]}/{name}:v1" for name in ("kube-apiserver", "coredns"))
+        host.program("kubeadm", f"[ $1 = version ] && echo v1.20.2 || printf '%s\\n' {api} {dns}")
+        host.program("crictl", f"echo $1 $2 >> $HOST/asked; [ $3-$4 != pull-{api} ] || echo $4 >> $HOST/present")
+        images = {"criSocket": "unix:///run/containerd/containerd.sock", "pull": may}
+        assert host.run(check=True, images=images, pull=True)["changed"] == may
+        assert not (host.folder / "asked").exists()
+        found = host.run(images=images, pull=True)
+        assert (found["changed"], found["missing"]) == ((True, [dns]) if may else (False, [api, dns])), found
+        assert not host.run(images=images, pull=True)["changed"]
+    asked = (host.folder / "asked").read_text() if may else ""
+    assert set(asked.splitlines()) == ({"--runtime-endpoint unix:///run/containerd/containerd.sock"} if may else set())
+
+
+def test_a_worker_needs_only_what_runs_there(host: Host) -> None:
+    names = ("kube-apiserver:v1", "etcd:3", "pause:3", "kube-proxy:v1", "coredns/coredns:v1")
+    images = " ".join(f"r.example.com:5000/{each}" for each in names)
+    host.program("kubeadm", f"[ $1 = version ] && echo v1.20.2 || printf '%s\\n' {images}")
+    found = host.run(worker=True)
+    assert found["needed"] == found["missing"] == [f"r.example.com:5000/{each}" for each in names[2:]]
+    assert found["needed"] == list(found["archives"])
 
 
 @pytest.mark.parametrize(
