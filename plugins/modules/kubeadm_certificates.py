@@ -19,11 +19,14 @@ description:
   - With O(state=bootstrapped), lets the kubelet of a worker, which has no such key, ask the API for a new one with a bootstrap token.
   - With O(state=prepared), writes C(/run/kubeadm/renew.yaml), with which C(kubeadm certs renew all --config=/run/kubeadm/renew.yaml)
     renews everything else without asking an API.
+  - With O(state=unlinked), removes the link from the API server's file that a rotation of the authorities left there for running pods. With it,
+    kubeadm neither renews certificates nor upgrades the node.
 options:
   state:
-    description: Whether to look only, to write kubeadm's configuration, or to renew the kubelet's client certificate, one way or the other.
+    description:
+      - Whether to look only, to write kubeadm's configuration, to renew the kubelet's client certificate, one way or the other, or to remove a rotation's link.
     type: str
-    choices: [read, prepared, renewed, bootstrapped]
+    choices: [read, prepared, renewed, bootstrapped, unlinked]
     default: read
   node_name:
     description: The Node's name; needed for O(state=prepared) and O(state=renewed).
@@ -97,7 +100,11 @@ def main() -> None:
     """Run the module."""
     module = MachineModule(
         argument_spec={
-            "state": {"type": "str", "choices": ["read", "prepared", "renewed", "bootstrapped"], "default": "read"},
+            "state": {
+                "type": "str",
+                "choices": ["read", "prepared", "renewed", "bootstrapped", "unlinked"],
+                "default": "read",
+            },
             "node_name": {"type": "str", "default": ""},
             "configuration": {"type": "str", "default": ""},
             "token": {"type": "str", "default": "", "no_log": True},
@@ -132,6 +139,9 @@ def main() -> None:
             )
             done = "was renewed" if changed else "was already renewed"
             said = f"the client certificate of the kubelet of {params['node_name']} {done}"
+        elif params["state"] == "unlinked":
+            changed = node.remove_link(check=module.check_mode, before_change=module.check)
+            said = "the link was removed from the API server's file" if changed else "the API server's file has no link"
         elif params["state"] == "bootstrapped":
             changed = node.bootstrap_kubelet(
                 params["token"], once=params["once"], check=module.check_mode, before_change=module.check

@@ -19,6 +19,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 from lab_kubernetes import API, VERSION
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.kubeadm_renewal import (
     NodeCertificates,
@@ -29,6 +30,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certifi
 KUBEADM = find_binary("kubeadm")
 pytestmark = pytest.mark.skipif(KUBEADM is None, reason="kubeadm is not on this machine")
 NODE = "node-1"
+CERTS = kubernetes_facts.certs_command(VERSION)
 MANIFEST = """\
 metadata:
   annotations:
@@ -113,6 +115,27 @@ def test_when_certificates_end(node: Node) -> None:
     path = node.folder / "elsewhere" / "pki" / "apiserver.crt"
     ends = certificate(path.read_bytes()).not_valid_after_utc
     assert found["apiserver"] == ends.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_kubeadm_renews_once_a_rotations_link_is_removed(node: Node) -> None:
+    """The link is the authority's own key, signed by another one. What else stands behind the certificate is the user's chain, and stays."""
+    path = node.folder / "elsewhere" / "pki" / "apiserver.crt"
+    path.chmod(0o640)
+    own, link = path.read_text(), (path.parent / "ca.crt").read_text()
+    renewal = [*CERTS, "renew", "apiserver", f"--config={node.certificates.prepare(NODE, '')}"]
+    assert node.certificates.remove_link() is False
+    path.write_text(own + link)
+    refused = subprocess.run([str(KUBEADM), *renewal], capture_output=True, text=True, check=False, timeout=120)
+    assert refused.returncode != 0 and "wanted exactly one certificate, got 2" in refused.stderr
+    assert node.certificates.remove_link(check=True) is True and path.read_text() == own + link
+    assert node.certificates.remove_link() is True
+    assert path.read_text() == own and path.stat().st_mode & 0o777 == 0o640
+    subprocess.run([str(KUBEADM), *renewal], check=True, capture_output=True, timeout=120)
+    chain = path.read_text() + (path.parent / "front-proxy-ca.crt").read_text()
+    path.write_text(chain)
+    assert node.certificates.remove_link() is False and path.read_text() == chain
+    path.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n" * 2)
+    assert node.certificates.remove_link() is False
 
 
 def test_the_kubelets_client_certificate(node: Node) -> None:

@@ -5,6 +5,59 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
+
+_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----\n?", re.DOTALL)
+_EXPLICIT_VERSION = 0xA0
+
+
+def pem_certificates(text: str) -> list[str]:
+    """Return each PEM certificate of a text, as it is written."""
+    return [found.group() for found in _BLOCK.finditer(text)]
+
+
+def from_validity(pem: str) -> bytes:
+    """Return a PEM certificate's fields from its validity on (RFC 5280 §4.1).
+
+    It is the first certificate in the text.
+
+    Raises:
+        ValueError: there is no certificate, or it isn't X.509.
+    """
+    block = _BLOCK.search(pem)
+    if block is None:
+        raise ValueError("no PEM certificate")
+    try:
+        der = base64.b64decode(re.sub(r"\s", "", block.group(1)), validate=True)
+        _tag, certificate, _rest = element(der)
+        _tag, fields, _rest = element(certificate)
+        tag, _value, rest = element(fields)
+        if tag == _EXPLICIT_VERSION:
+            _tag, _serial, rest = element(rest)
+        _tag, _algorithm, rest = element(rest)
+        _tag, _issuer, rest = element(rest)
+        return rest
+    except (IndexError, binascii.Error) as error:
+        raise ValueError(f"not an X.509 certificate: {error}") from error
+
+
+def public_key(pem: str) -> bytes:
+    """Return a PEM certificate's public key, with its algorithm.
+
+    It is the first certificate in the text.
+
+    Raises:
+        ValueError: there is no certificate, or it isn't X.509.
+    """
+    try:
+        _tag, _validity, rest = element(from_validity(pem))
+        _tag, _subject, rest = element(rest)
+        return element(rest)[1]
+    except IndexError as error:
+        raise ValueError(f"not an X.509 certificate: {error}") from error
+
 
 def element(data: bytes) -> tuple[int, bytes, bytes]:
     """Split DER into its first element's tag, its content and the rest.

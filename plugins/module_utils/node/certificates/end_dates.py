@@ -9,14 +9,13 @@ Only public certificates are read, with the standard library alone.
 from __future__ import annotations
 
 import base64
-import binascii
 import calendar
 import os
 import re
 import time
 
 from ...common.values import format_time
-from .der import element
+from .der import element, from_validity
 
 PKI_DIRECTORY = "/etc/kubernetes/pki"
 # kubeadm's own names (docs/reference/kubeadm.md, "Certificates").
@@ -36,8 +35,7 @@ FILES = (
 KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf")
 _CLIENT = re.compile(r"^\s*client-certificate-data:\s*([A-Za-z0-9+/=]+)\s*$", re.MULTILINE)
 _LONGEST = 1 << 20
-_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
-_SEQUENCE, _UTC_TIME, _GENERALIZED_TIME, _EXPLICIT_VERSION = 0x30, 0x17, 0x18, 0xA0
+_SEQUENCE, _UTC_TIME, _GENERALIZED_TIME = 0x30, 0x17, 0x18
 
 
 def expiry(directory: str = PKI_DIRECTORY) -> dict[str, str]:
@@ -73,19 +71,8 @@ def not_after(pem: str) -> str:
     Raises:
         ValueError: there is no certificate, or it isn't X.509 (RFC 5280 §4.1).
     """
-    block = _BLOCK.search(pem)
-    if block is None:
-        raise ValueError("no PEM certificate")
     try:
-        der = base64.b64decode(re.sub(r"\s", "", block.group(1)), validate=True)
-        _tag, certificate, _rest = element(der)
-        _tag, fields, _rest = element(certificate)
-        tag, _value, rest = element(fields)
-        if tag == _EXPLICIT_VERSION:
-            _tag, _serial, rest = element(rest)
-        _tag, _algorithm, rest = element(rest)
-        _tag, _issuer, rest = element(rest)
-        tag, validity, _rest = element(rest)
+        tag, validity, _rest = element(from_validity(pem))
         if tag != _SEQUENCE:
             raise ValueError("no validity where it should be")
         _tag, _begin, rest = element(validity)
@@ -97,5 +84,5 @@ def not_after(pem: str) -> str:
         elif tag != _GENERALIZED_TIME:
             raise ValueError("no time where it should be")
         return format_time(calendar.timegm(time.strptime(text, "%Y%m%d%H%M%SZ")))
-    except (IndexError, UnicodeDecodeError, binascii.Error) as error:
+    except (IndexError, UnicodeDecodeError) as error:
         raise ValueError(f"not an X.509 certificate: {error}") from error

@@ -19,6 +19,7 @@ import contextlib
 import json
 import os
 import re
+import stat
 import time
 import typing as t
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from ...common.redact import redact
 from ...workload_api.api import own_server
 from ..components import kubelet
 from . import end_dates as certificates
+from .der import pem_certificates, public_key
 
 KUBELET = "kubelet.conf"
 # kubeadm's names, and the files below the certificates' folder.
@@ -105,6 +107,27 @@ class NodeCertificates:
         text = read_text(os.path.join(self.places.kubernetes, "manifests", "kube-apiserver.yaml"))
         found = re.search(r"--tls-cert-file=([^\s\"']+)/[^/\s\"']+", text)
         return found.group(1) if found else os.path.join(self.places.kubernetes, "pki")
+
+    def remove_link(self, *, check: bool = False, before_change: t.Callable[[], None] = lambda: None) -> bool:
+        """Remove the link that a rotation left from the API server's file.
+
+        It is the authority's key signed by another one, behind the server's own certificate. With it kubeadm neither renews nor
+        upgrades ("wanted exactly one certificate, got 2"). A chain of the user's own stays.
+
+        Source: docs/rotate_certificate_authorities.md, "Running pods".
+
+        Returns:
+            whether there was one.
+        """
+        path = os.path.join(self.pki(), FILES["apiserver"])
+        own, *more = pem_certificates(read_text(path)) or [""]
+        authority = _public_key(read_text(os.path.join(self.pki(), FILES["ca"])))
+        if not more or authority is None or any(_public_key(each) != authority for each in more):
+            return False
+        if not check:
+            before_change()
+            guard.write_atomically(path, own.encode(), stat.S_IMODE(os.stat(path).st_mode))
+        return True
 
     def prepare(self, node_name: str, configuration: str) -> str:
         """Write kubeadm's configuration for operations without an API; return the file.
@@ -315,6 +338,13 @@ class NodeCertificates:
 def run(words: t.Sequence[str]) -> t.Any:
     """Run kubeadm or systemctl."""
     return timed_command.run(words, seconds=settings.KUBEADM_SECONDS, why="A kubeadm node needs it.")
+
+
+def _public_key(pem: str) -> t.Optional[bytes]:
+    try:
+        return public_key(pem)
+    except ValueError:
+        return None
 
 
 def _add(found: dict[str, str], name: str, pem: str) -> None:

@@ -12,12 +12,12 @@ from .. import command_type
 from ..command_type import Command, Parameter
 from ..planner_types import NodeFacts
 
-ALL = "all"
+ALL, API_SERVER = "all", "apiserver"
 # kubeadm's names of what `certs renew` renews, and which component reads it only when it starts.
 USERS: Mapping[str, tuple[str, ...]] = {
     "admin.conf": (),
     "super-admin.conf": (),
-    "apiserver": ("kube-apiserver",),
+    API_SERVER: ("kube-apiserver",),
     "apiserver-etcd-client": ("kube-apiserver",),
     "apiserver-kubelet-client": ("kube-apiserver",),
     "controller-manager.conf": ("kube-controller-manager",),

@@ -16,8 +16,8 @@ from ...kubeadm.configuration import for_version
 from ...pki.certificates import PkiError
 from ...pki.kubeconfig import ensure_kubeconfig
 from ..tasks.context import CommandFailure, Run, TaskContext
-from ..upgrade.run import once, reread_kubeconfig, through_others
-from .commands import ALL, ETCD_CERTIFICATES, USERS
+from ..upgrade.run import once, remove_link, reread_kubeconfig, through_others
+from .commands import ALL, API_SERVER, ETCD_CERTIFICATES, USERS
 
 Parameters = t.Mapping[str, t.Any]
 
@@ -59,6 +59,8 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
     certs = kubernetes_facts.certs_command(version) if version else ("certs",)
     context.check_lock()
     external = []
+    if {ALL, API_SERVER} & set(parameters["names"]):
+        remove_link(context)
     for name in parameters["names"]:
         words = ["kubeadm", *certs, "renew", name, *flags]
         said = context.run(words, step=f"renew-{name}", timeout_seconds=settings.RENEWAL_SECONDS).text

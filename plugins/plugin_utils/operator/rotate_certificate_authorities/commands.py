@@ -91,7 +91,7 @@ def _workloads(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...
     if parameters["workloads"] == ALL:
         return ("# kubectl rollout restart, for each workload whose pods have a token of the old key",)
     return tuple(
-        f"kubectl -n kube-system rollout restart {name} # if it has a token of the old key"
+        f"kubectl -n kube-system rollout restart {name} # if it has a token of the old key, or the old CA alone"
         for name in WORKLOADS_OF_KUBEADM
     )
 

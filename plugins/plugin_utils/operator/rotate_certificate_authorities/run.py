@@ -230,7 +230,7 @@ def forget(ctx: TaskContext, parameters: Parameters) -> None:
         ctx.note(
             f"{len(materials.stale_pods)} pods run since before the new CA was published, and may know the old one alone: "
             f"{tokens.listed(materials.stale_pods)}. They continue to work, for the API servers show them a certificate that links the new CA to the "
-            "old one; restart them before those certificates are renewed"
+            "old one; restart them soon: kubeadm renews and upgrades only once that link was removed, which the Actions for it do"
         )
     ctx.check_lock()
     ctx.forget_secret(authority_materials.secret_name(ctx.cluster))

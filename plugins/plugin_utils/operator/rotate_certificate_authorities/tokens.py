@@ -69,7 +69,7 @@ def _renew(ctx: TaskContext, identity: str) -> list[str]:
 def restart_workloads(ctx: TaskContext, parameters: Parameters) -> None:
     """Restart the workloads whose pods have a token of the old key.
 
-    They are kubeadm's own ones, all of them, or none.
+    They are kubeadm's own ones, all of them, or none. kubeadm's own are restarted as well where they have the old CA alone.
     """
     whose = parameters["workloads"]
     if whose == NONE:
@@ -80,7 +80,8 @@ def restart_workloads(ctx: TaskContext, parameters: Parameters) -> None:
     # A bound token is replaced in the volume of the pod that has it.
     owners = sorted({(each["namespace"], each["owner"]) for each in old if each["owner"] and each["mounts_secret"]})
     if whose == ADDONS:
-        owners = [each for each in owners if each[0] == "kube-system" and each[1] in WORKLOADS_OF_KUBEADM]
+        owners = [each for each in owners if _is_kubeadms(*each)]
+    owners = sorted({*owners, *_addons_with_old_authority(ctx, materials)})
     if not owners:
         ctx.note("no workload has to be restarted")
     ctx.check_lock()
@@ -94,6 +95,22 @@ def restart_workloads(ctx: TaskContext, parameters: Parameters) -> None:
         bound = f"--timeout={settings.ROTATION_ROLLOUT_SECONDS}s"
         waited = settings.ROTATION_ROLLOUT_SECONDS + 30
         ctx.run([*words, "status", owner, bound], step=f"await-{namespace}-{kind}-{name}", timeout_seconds=waited)
+
+
+def _is_kubeadms(namespace: str, owner: str) -> bool:
+    return namespace == "kube-system" and owner in WORKLOADS_OF_KUBEADM
+
+
+def _addons_with_old_authority(ctx: TaskContext, materials: Materials) -> set[tuple[str, str]]:
+    """Return kubeadm's add-ons that run since before the new CA was published.
+
+    They would keep the link in the API servers' files, with which kubeadm neither renews nor upgrades.
+    """
+    if not materials.published_at:
+        return set()
+    pods = ctx.call(TOKENS, {"pods_before": authority_materials.later(materials.published_at)})["pods"]
+    found = {(str(each["namespace"]), str(each["owner"])) for each in pods if each["started_at"]}
+    return {each for each in found if _is_kubeadms(*each)}
 
 
 def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:

@@ -100,6 +100,7 @@ def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
     context.check_lock()
     # It can be run again at any point, and is: what it uploads first says nothing of what it does last.
     words = [KUBEADM, "upgrade", "apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]
+    remove_link(context)
     context.run(words, step="apply", timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
     reread_kubeconfig(context)
     _prune_backups(context)
@@ -109,9 +110,24 @@ def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
     """Run `kubeadm upgrade node` on another control plane Node or a worker."""
     context.check_lock()
     words = [KUBEADM, "upgrade", "node", *upgrade_arguments(parameters)]
+    remove_link(context)
     context.run(words, step="node", timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
     reread_kubeconfig(context)
     _prune_backups(context)
+
+
+def remove_link(context: TaskContext) -> None:
+    """Remove a rotation's link, with which kubeadm doesn't renew.
+
+    Source: docs/rotate_certificate_authorities.md, "Running pods".
+    """
+    if not context.node.control_plane:
+        return
+    if context.call("kubeadm_certificates", {"state": "unlinked", "fencing": context.fencing}).get("changed"):
+        context.note(
+            "the link from a rotation was removed from apiserver.crt, since kubeadm takes a single certificate there: pods that run since before that "
+            "rotation don't trust this API server any more until they are restarted"
+        )
 
 
 def reread_kubeconfig(context: TaskContext) -> None:

@@ -137,6 +137,18 @@ def test_nobody_is_restarted_for_a_new_token(tmp_path: Path) -> None:
     assert run.notes() == ["no workload has to be restarted"]
 
 
+@pytest.mark.parametrize("workloads", ["Addons", "All"])
+def test_an_add_on_that_has_the_old_authority_alone_is_restarted(tmp_path: Path, workloads: str) -> None:
+    """Its tokens are bound ones; without its restart the API servers' files would keep the link. Pods of users are left to them."""
+    run = command(tmp_path, Tokens([volume("pod-1", NEW)]), {"restartWorkloads": {"workloads": workloads}})
+    kept = materials.load(run.context)
+    kept.published_at = "2026-11-21T10:30:00Z"
+    materials.keep(run.context, kept)
+    run.run()
+    programs = [each for each in run.action.programs() if each[0] == "kubectl"]
+    assert [each[-1] for each in programs if "restart" in each] == ["daemonset/kube-proxy"]
+
+
 def test_without_the_rotations_secret_nothing_is_done(tmp_path: Path) -> None:
     tokens = Tokens([volume("pod-1", OLD)])
     run = command(tmp_path, tokens, {"renewServiceAccountTokens": {}})

@@ -107,20 +107,24 @@ def test_what_upgrades_leave_is_kept_in_bounds_and_fails_no_upgrade(
 
 
 @pytest.mark.parametrize(
-    ("verb", "parameters"),
+    ("verb", "parameters", "unlinks"),
     [
-        ("kubeadmUpgradeApply", {"version": NEW}),
-        ("kubeadmUpgradeNode", {"version": NEW}),
-        ("kubeadmRenewCertificates", {"names": ["admin.conf"], "offline": True}),
+        ("kubeadmUpgradeApply", {"version": NEW}, True),
+        ("kubeadmUpgradeNode", {"version": NEW}, True),
+        ("kubeadmRenewCertificates", {"names": ["all"], "offline": False}, True),
+        ("kubeadmRenewCertificates", {"names": ["admin.conf"], "offline": True}, False),
     ],
 )
-def test_what_writes_admin_conf_has_kube_vip_read_it(tmp_path: Path, verb: str, parameters: Object) -> None:
-    """Its machine may stay in the endpoint meanwhile, and a client that knows the old certificate alone loses the address when that ends."""
-    reread: Object = {"state": "reread", "fencing": 7}
+def test_before_and_after_kubeadm_renews(tmp_path: Path, verb: str, parameters: Object, unlinks: bool) -> None:
+    """With a rotation's link it fails; and a kube-vip that knows the old admin.conf alone would lose the address when that ends."""
+    unlinked, reread = ({"state": each, "fencing": 7} for each in ("unlinked", "reread"))
 
     def node(_name: str, module: str, arguments: Object) -> Object:
         if module == "host_endpoint":
             assert arguments == reread and run.action.programs(), "kubeadm has written it by then"
+            return {"changed": True}
+        if arguments == unlinked:
+            assert not run.action.programs(), "kubeadm has not read it yet"
             return {"changed": True}
         answers = {"kubeadm_certificates": {"certificates": {}, "configuration_file": "/run/kubeadm/renew.yaml"}}
         return {"deleted": [], **ended(), **answers.get(module, {})}
@@ -128,7 +132,10 @@ def test_what_writes_admin_conf_has_kube_vip_read_it(tmp_path: Path, verb: str, 
     run = command(tmp_path, {verb: parameters}, node)
     run.run()
     assert ("cp-a", "host_endpoint", reread) in run.action.calls
-    assert run.notes() == ["kube-vip was restarted, for it reads admin.conf only when it starts"]
+    assert (("cp-a", "kubeadm_certificates", unlinked) in run.action.calls) is unlinks
+    *link, vip = run.notes()
+    assert vip == "kube-vip was restarted, for it reads admin.conf only when it starts"
+    assert ["the link from a rotation was removed from apiserver.crt" in each for each in link] == [True] * unlinks
 
 
 def test_a_worker_holds_no_endpoint(tmp_path: Path) -> None:
