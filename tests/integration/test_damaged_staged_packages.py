@@ -71,7 +71,7 @@ def test_an_upgrade_asks_a_repository_where_what_is_staged_is_incomplete(node: N
     assert said["failed"] and how in said["msg"] and "is incomplete (" in said["msg"], said
     assert (
         "no longer has a Release file" in said["msg"]
-        and "Or stage the packages again." in said["msg"]
+        and "Or run prepare again, to stage the packages." in said["msg"]
         and "no signature" not in said["msg"]
     ), said
     assert node.state() == before

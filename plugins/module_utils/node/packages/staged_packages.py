@@ -143,7 +143,7 @@ def install(manager: PackageManager, names: t.Sequence[str], version: str, patte
             manager.install(names, version, pattern)
         except NodeError as error:
             what = f"What is staged in {folder(manager)} is incomplete ({'; '.join(lacking)}), and a repository was asked. {error.what}"
-            raise NodeError(what, f"{error.fix} Or stage the packages again.") from error
+            raise NodeError(what, f"{error.fix} Or run prepare again, to stage the packages.") from error
     else:
         # The next patch level is looked for there, as after any upgrade.
         community_repository.point_to(manager.root, manager.REPOSITORIES, version)
