@@ -121,8 +121,8 @@ class Upgrades(Programs):
         return {"changed": True, "msg": f"{arguments['component']} was restarted"}
 
     def kubeadm_certificates(self, arguments: Object) -> Object:
-        """When they end."""
-        if arguments.get("state", "read") != "read":
+        """When they end. No node here has a rotation's link."""
+        if arguments.get("state", "read") not in ("read", "unlinked"):
             self._step(arguments["state"], "kubelet.conf")
         end = self.state.get("ends", {}).get(self._name, "2027-01-01T00:00:00Z")
         ends = dict.fromkeys(("apiserver", "etcd-peer", "kubelet.conf"), end)
