@@ -91,7 +91,7 @@ def manifest(wanted: Wanted, interface: str, kubeconfig: str) -> str:
     It is that of ``kube-vip manifest pod --controlplane --arp --leaderElection --leaseDuration 5 --leaseRenewDuration 3 --leaseRetry 1``.
     """
     length = ipaddress.ip_address(wanted.address).max_prefixlen
-    settings = {
+    variables = {
         "vip_arp": "true",
         "port": str(wanted.port),
         "vip_interface": interface,
@@ -108,7 +108,7 @@ def manifest(wanted: Wanted, interface: str, kubeconfig: str) -> str:
         "address": wanted.address,
         "prometheus_server": ":2112",
     }
-    environment = "".join(f'    - name: {name}\n      value: "{value}"\n' for name, value in settings.items())
+    environment = "".join(f'    - name: {name}\n      value: "{value}"\n' for name, value in variables.items())
     return f"""{MARK}
 apiVersion: v1
 kind: Pod

@@ -55,7 +55,7 @@ def save(images: t.Sequence[str], folder: str) -> list[str]:
     """
     paths = [os.path.join(folder, archive_name(image)) for image in images]
     try:
-        # The folder above may be this collection's own, which nobody has made yet.
+        # The folder above may be this collection's own, which is not there yet.
         for each in (os.path.dirname(folder), folder):
             os.makedirs(each, mode=0o700, exist_ok=True)
         # At any time its owner may put a link in the place of what is there, or of the folder.

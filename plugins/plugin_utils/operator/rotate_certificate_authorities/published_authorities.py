@@ -274,8 +274,7 @@ def find_stale(ctx: TaskContext, materials: Materials) -> None:
     """
     if materials.stale_pods is not None:
         return
-    begun = authority_materials.later(materials.published_at or ctx.now())
-    pods = [each for each in ctx.call(TOKENS, {"pods_before": begun})["pods"] if each["started_at"]]
+    pods = tokens.pods_since_before(ctx, materials.published_at or ctx.now())
     materials.stale_pods = [f"{each['namespace']}/{each['name']}" for each in pods]
     authority_materials.keep(ctx, materials)
     ctx.note(f"{len(pods)} pods run since before the new CA was published")

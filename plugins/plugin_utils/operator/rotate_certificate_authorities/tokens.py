@@ -108,9 +108,15 @@ def _addons_with_old_authority(ctx: TaskContext, materials: Materials) -> set[tu
     """
     if not materials.published_at:
         return set()
-    pods = ctx.call(TOKENS, {"pods_before": authority_materials.later(materials.published_at)})["pods"]
-    found = {(str(each["namespace"]), str(each["owner"])) for each in pods if each["started_at"]}
+    pods = pods_since_before(ctx, materials.published_at)
+    found = {(str(each["namespace"]), str(each["owner"])) for each in pods}
     return {each for each in found if _is_kubeadms(*each)}
+
+
+def pods_since_before(ctx: TaskContext, published_at: str) -> list[dict[str, t.Any]]:
+    """Return the pods that run since before the new CA was published (RFC 3339, UTC)."""
+    pods = ctx.call(TOKENS, {"pods_before": authority_materials.later(published_at)})["pods"]
+    return [each for each in pods if each["started_at"]]
 
 
 def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:

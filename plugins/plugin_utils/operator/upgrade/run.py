@@ -97,21 +97,20 @@ def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
 
     It upgrades the configuration that the cluster keeps, too.
     """
-    context.check_lock()
     # It can be run again at any point, and is: what it uploads first says nothing of what it does last.
-    words = [KUBEADM, "upgrade", "apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]
-    remove_link(context)
-    context.run(words, step="apply", timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
-    reread_kubeconfig(context)
-    _prune_backups(context)
+    _upgrade(context, parameters, "apply", parameters["version"], "--yes")
 
 
 def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
     """Run `kubeadm upgrade node` on another control plane Node or a worker."""
+    _upgrade(context, parameters, "node")
+
+
+def _upgrade(context: TaskContext, parameters: Parameters, verb: str, *words: str) -> None:
     context.check_lock()
-    words = [KUBEADM, "upgrade", "node", *upgrade_arguments(parameters)]
     remove_link(context)
-    context.run(words, step="node", timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
+    command = [KUBEADM, "upgrade", verb, *words, *upgrade_arguments(parameters)]
+    context.run(command, step=verb, timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
     reread_kubeconfig(context)
     _prune_backups(context)
 

@@ -317,7 +317,7 @@ def test_an_image_is_named_exactly(system: System, suffix: str) -> None:
 
 
 def test_an_address_that_another_store_s_cluster_has_is_not_free(system: System) -> None:
-    """Before the first machine nobody may have it, this host's own kube-vip neither."""
+    """Before the first machine no host may have it, this host's own kube-vip neither."""
     system.present()
     system.addresses["eth0"].append(f"{VIP}/32")
     assert not system.present(), "a second machine's host doesn't ask: it is its own cluster's by then"
