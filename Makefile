@@ -78,7 +78,7 @@ test-lab: ## The core of the tests on real machines with real kubeadm (root; abo
 
 .PHONY: test-lab-full
 test-lab-full: ## All tests on real machines and all that `make test` leaves out; again: what has not passed yet (root; a night)
-	@$(TOOLS)/test.sh lab-full site
+	@$(TOOLS)/test.sh full-beside+lab-full site
 
 .PHONY: lint
 lint: ## Linters, types, documentation, changelog, galaxy-importer and the repository's own rules (about a minute)

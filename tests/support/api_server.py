@@ -152,6 +152,19 @@ class ApiServer:
 
         until(f"{path} is served", served)
 
+    def until_allowed(self, user: str, verb: str, group: str, resource: str, namespace: str = "default") -> None:
+        """Wait until the server lets a user do what a Role has just allowed: it hears of Roles by a watch of its own."""
+        resource, _unused, subresource = resource.partition("/")
+        asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource, "namespace": namespace}
+        review = {"spec": {"user": user, "resourceAttributes": asked}}
+
+        def allowed() -> bool:
+            with self.client() as client:
+                path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+                return bool(client.checked(client.send("POST", path, review), path)["status"]["allowed"])
+
+        until(f"{user} may {verb} {resource} in {namespace}", allowed)
+
     def end(self) -> None:
         """Kill the processes."""
         self.process.kill()

@@ -3,9 +3,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Everything that `make test` leaves out, and all of the lab, in pieces: each file of tests/lab, what tests/integration marks full,
-# etcd's and the store's tests against newer releases, the complete model checker, Molecule. A piece that passed on this tree is
-# not run again; one that failed or was interrupted is. What came out is in $CACHE/lab-full/summary.md.
+# Everything that `make test` leaves out, and all of the lab, in pieces. A piece that passed on this tree is not run again; one that
+# failed or was interrupted is. What came out is in $CACHE/lab-full/summary.md.
+#   lab_full.sh --lab      each file of tests/lab, and Molecule
+#   lab_full.sh --beside   what runs beside it (test.sh): what tests/integration marks full, etcd's and the store's tests against newer
+#                          releases, the complete model checker, sanity
 # With KUBEADM_CONTROL_PLANE_KUBERNETES or KUBEADM_CONTROL_PLANE_DEBIAN (make test-lab-full KUBERNETES=... DEBIAN=...) the lab alone, on that
 # Kubernetes and that Debian.
 
@@ -15,9 +17,13 @@ here="$REPO/tests/tools"
 
 [ "$(id -u)" -eq 0 ] || die "the lab needs root: it makes machines, a network bridge and mounts" "Run it as root, or run: make test-quick"
 use_venv "$(main_venv)"
-"$here/image.sh"
-"$here/optional_packages.sh" "Red Hat's family" dnf:dnf rpmbuild:rpm createrepo_c:createrepo-c
-"$here/full.sh"
+(
+  # One half installs, and the other waits for it.
+  flock 9
+  "$here/image.sh" full-image.log
+  "$here/optional_packages.sh" "Red Hat's family" dnf:dnf rpmbuild:rpm createrepo_c:createrepo-c
+  "$here/full.sh"
+) 9>"$CACHE/full.lock"
 
 # A tree is what is shipped and its tests. Pages may be written of a run without making another tree of it.
 tree="$(cd "$CACHE/build/source" && find . -name '*.md' -prune -o -path ./changelogs -prune -o -type f -print0 | sort -z |
@@ -26,41 +32,53 @@ tree="$(cd "$CACHE/build/source" && find . -name '*.md' -prune -o -path ./change
 kubernetes="${KUBEADM_CONTROL_PLANE_KUBERNETES:-}"
 other="$kubernetes${KUBEADM_CONTROL_PLANE_DEBIAN:-}"
 [ -z "$other" ] || tree="$tree-$(python "$REPO/tests/tools/kubernetes_images.py" --digest)"
+half="$1"
+halves=(--lab)
+[ -n "$other" ] || halves+=(--beside)
 passed="$CACHE/lab-full/$tree"
 summary="$CACHE/lab-full/summary.md"
 mkdir -p "$passed"
+rm -f "$passed/$half"
 # Above what the longest piece takes on a busy machine: it ends one that would hang for ever.
 export PYTEST_SECONDS=$((4 * 3600))
 
 summarize() {
+  local state="complete" each failed=()
+  for each in "${halves[@]}"; do [ -e "$passed/$each" ] || state="not at its end yet"; done
+  for each in "$passed"/*.failed; do [ ! -e "$each" ] || failed+=("$(cat "$each")"); done
+  [ "${#failed[@]}" -eq 0 ] || state="failed: $(printf '%s; ' "${failed[@]}")"
   {
-    printf '# The full lab, %s\n\nKubernetes %s, commit %s, tree %s, as of %s.\n\n' "$1" "${kubernetes:-v1.20.2}, Debian ${KUBEADM_CONTROL_PLANE_DEBIAN:-bookworm}" "$(git -C "$REPO" describe --always --dirty 2>/dev/null || echo unknown)" \
+    printf '# The full lab, %s\n\nKubernetes %s, commit %s, tree %s, as of %s.\n\n' "$state" "${kubernetes:-v1.20.2}, Debian ${KUBEADM_CONTROL_PLANE_DEBIAN:-bookworm}" "$(git -C "$REPO" describe --always --dirty 2>/dev/null || echo unknown)" \
       "$tree" "$(date -u +%Y-%m-%dT%H:%MZ)"
     printf '| piece | passed | failed | skipped | seconds |\n| --- | --- | --- | --- | --- |\n'
     awk -F '\t' '{ printf "| %s | %d | %d | %d | %.0f |\n", $1, $3, $4, $5, $2; p += $3; f += $4; s += $5; t += $2 }
-      END { printf "| **all** | %d | %d | %d | %.0f |\n", p, f, s, t }' "$RESULTS/steps.tsv"
-  } >"$summary"
+      END { printf "| **all** | %d | %d | %d | %.0f |\n", p, f, s, t }' "$STEPS"
+  } >"$summary.$half" && mv "$summary.$half" "$summary"
 }
 
 FAILED_PIECES=()
 piece() { # piece NAME COMMAND...
-  local name="$1" kept before
+  local name="$1" kept
   kept="$passed/$(printf '%s' "$1" | tr -c 'a-zA-Z0-9.\n' '-')"
   shift
   if [ -e "$kept" ]; then
     say "passed on this tree before: $name"
-    cat "$kept" >>"$RESULTS/steps.tsv"
+    cat "$kept" >>"$STEPS"
     return
   fi
   heading "$name"
-  before="$(wc -l <"$RESULTS/steps.tsv")"
-  if "$@"; then
-    tail -n "+$((before + 1))" "$RESULTS/steps.tsv" >"$kept.new"
+  rm -f "$kept".*
+  # What the other half records meanwhile is none of this piece's.
+  if KUBEADM_CONTROL_PLANE_STEPS="$kept.new" STEPS="$kept.new" "$@"; then
+    cat "$kept.new" >>"$STEPS"
     mv "$kept.new" "$kept"
   else
+    touch "$kept.new"
+    cat "$kept.new" >>"$STEPS"
+    printf '%s' "$name" >"$kept.failed"
     FAILED_PIECES+=("$name")
   fi
-  summarize "not at its end yet"
+  summarize
 }
 
 newer_etcd() { ETCD="$CACHE/newer/etcd/etcd" run_pytest "etcd, a newer release" -n 2 --dist loadfile tests/integration/etcd; }
@@ -69,11 +87,13 @@ newer_api_server() {
 }
 
 cd "$INSTALLED"
-# The tests of a folder share its cluster.
-for part in tests/lab/*_machine{,s} tests/lab/test_*.py; do
-  piece "${part#tests/}" run_pytest "${part#tests/}" "$part"
-done
-if [ -z "$other" ]; then
+if [ "$half" = --lab ]; then
+  # The tests of a folder share its cluster.
+  for part in tests/lab/*_machine{,s} tests/lab/test_*.py; do
+    piece "${part#tests/}" run_pytest "${part#tests/}" "$part"
+  done
+  [ -n "$other" ] || piece "molecule" "$here/molecule.sh"
+elif [ -z "$other" ]; then
   while IFS= read -r file; do
     piece "${file#tests/}, full" run_pytest "${file#tests/}, full" "$file" -m full
   done < <(grep -rlE 'mark\.full\b' tests/integration --include='test_*.py' | sort)
@@ -84,13 +104,12 @@ if [ -z "$other" ]; then
     skip "newer releases of etcd and Kubernetes" "they could not be had from Debian's mirror; what was said is above"
   fi
   piece "model checker" "$here/model.sh"
-  piece "molecule" "$here/molecule.sh"
   piece "sanity" "$here/sanity.sh"
 fi
 
+touch "$passed/$half"
+summarize
 if [ "${#FAILED_PIECES[@]}" -gt 0 ]; then
-  summarize "failed: $(printf '%s; ' "${FAILED_PIECES[@]}")"
   die "of the full lab ${#FAILED_PIECES[@]} pieces failed: ${FAILED_PIECES[*]}" "Run it again: only these are run. The summary: $summary"
 fi
-summarize "complete"
 say "The summary: $summary"

@@ -34,7 +34,8 @@ CHECKOUT_TREE="$CACHE/checkout-tree"               # the checkout under the name
 CHECKOUT="$CHECKOUT_TREE/ansible_collections/$NAMESPACE/$NAME"
 LOGS="$CACHE/logs"
 export HYPOTHESIS_STORAGE_DIRECTORY="$CACHE/hypothesis"
-RESULTS="$CACHE/results"                           # what each step of a run did, for the closing line
+RESULTS="$CACHE/results"                           # what each step of a run did, for the closing line,
+STEPS="${KUBEADM_CONTROL_PLANE_STEPS:-$RESULTS/steps.tsv}" # with a line for each
 VENV_LATEST="$CACHE/venv-latest"
 VENV_OLDEST="$CACHE/venv-2.19"
 VENV_IMPORTER="$CACHE/venv-importer"
@@ -83,7 +84,7 @@ long() {
 # Steps and their results. `record` is for the closing line of a run (summary.py reads it); `check` runs one check of a
 # group, prints one line about it and, when it fails, what it said.
 record() { # record NAME SECONDS PASSED FAILED SKIPPED
-  printf '%s\t%s\t%s\t%s\t%s\n' "$@" >>"$RESULTS/steps.tsv"
+  printf '%s\t%s\t%s\t%s\t%s\n' "$@" >>"$STEPS"
 }
 
 FAILED_CHECKS=()
@@ -192,6 +193,6 @@ run_pytest() {
   (cd "$INSTALLED" && "${bound[@]}" env PYTHONPATH="$UNDER_TEST:$INSTALLED/tests/start" ANSIBLE_CONFIG="$INSTALLED/tests/start/ansible.cfg" \
     python -m pytest --quiet --junitxml="$report" "$@" </dev/null) || status=$?
   python "$REPO/tests/tools/summary.py" --junit "$report" --name "$name" --seconds "$(seconds_since "$begin")" \
-    --status "$status" >>"$RESULTS/steps.tsv"
+    --status "$status" >>"$STEPS"
   return "$status"
 }

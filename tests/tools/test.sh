@@ -5,7 +5,7 @@
 
 # test.sh STEP...: runs the steps in this order, stops at the first that fails, and ends with one line that sums up.
 # Steps: lint sanity sanity-once unit unit-quick model integration integration-servers integration-stand-ins lab molecule lab-full
-# site. With A,B+C+D, the steps A and B, one after the other, and beside them C get what CPU step D leaves, and print at its end.
+# full-beside site. With A,B+C+D, the steps A and B, one after the other, and beside them C get what CPU step D leaves, and print at its end.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -23,7 +23,8 @@ run_step() { # run_step STEP
     integration-*) "$here/integration.sh" "--${1#integration-}" ;;
     unit-quick) "$here/unit.sh" --quick ;;
     sanity-once) "$here/sanity.sh" --once ;;
-    lab-full) "$here/lab_full.sh" ;;
+    lab-full) "$here/lab_full.sh" --lab ;;
+    full-beside) "$here/lab_full.sh" --beside ;;
     site) site ;;
     *) die "no such step: $1" ;;
   esac
@@ -93,7 +94,7 @@ share() { # share CLASS NICE: of this session from here on
 if [ "${1:-}" = --beside ]; then
   for step in $2; do
     case "$step" in
-      integration* | molecule) share other 5 ;;
+      integration* | full-beside | molecule) share other 5 ;;
       *) share idle 19 ;;
     esac
     heading "$step" && run_step "$step" || exit

@@ -37,6 +37,9 @@ RESOURCE_SET = Path(__file__).parents[3] / "examples" / "manifests" / "resource-
 def install(server: ApiServer, kinds: t.Sequence[definitions.Kind]) -> None:
     api = KubernetesApi({"kubeconfig": server.kubeconfig})
     installation.carry_out(api, installation.plan(api, installation.Wish(kinds, ["default"], RUNNERS)), lambda _: None)
+    for kind in kinds:
+        group = definitions.group_of(kind.name)
+        server.until_allowed(RUNNERS[0]["name"], "create", group, crd_names.plural(kind.name))
 
 
 @pytest.fixture

@@ -242,6 +242,7 @@ def test_the_runners_role_has_a_providers_own_kinds(server: ApiServer) -> None:
     assert not [each.title for each in changes if "zenith" in each.title]
     installation.carry_out(api, changes, lambda line: None)
     assert installation.plan(api, wish) == []
+    server.until_allowed("zenith", "create", GROUP, "zenithmachines", namespace="foreign")
     as_runner = KubernetesStore(KubernetesApi({"kubeconfig": kubeconfig_of(server, "zenith")}))
     what = {"apiVersion": f"{GROUP}/{VERSION}", "kind": "ZenithMachine", "spec": {}}
     as_runner.create({**what, "metadata": {"name": "a", "namespace": "foreign"}})

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from api_proxy import ApiProxy
 from api_server import ApiServer
+from etcd_cluster import until
 from management_workspace import DEFINITIONS
 from store_objects import MACHINE, SECRET, machine, secret
 
@@ -22,6 +23,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base i
     NotFound,
     StoreError,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.layout import kind_path
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
     ApiUnavailable,
     KubernetesApi,
@@ -228,6 +230,14 @@ def test_a_namespace_that_somebody_deleted(kubernetes_store: KubernetesStore, se
     name = {"metadata": {"name": "going"}}
     server.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", **name})
     kubernetes_store.api.send("delete", "/api/v1/namespaces/going")
+
+    path = f"{kind_path(MACHINE, 'going')}?dryRun=All"
+
+    def closed() -> bool:
+        with server.client() as client:
+            return client.send("POST", path, machine(namespace="going")).status == 403
+
+    until("the part of the server that has our kinds knows it, by a watch of its own", closed)
     with pytest.raises(Refused, match="being terminated") as caught:
         kubernetes_store.create(machine("prod-a", namespace="going"))
     assert "from a backup" in caught.value.fix and "docs/store.md" in caught.value.fix

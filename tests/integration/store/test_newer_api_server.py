@@ -203,6 +203,7 @@ def test_who_may_only_scale(newer: NewerApiServer, api: KubernetesApi, store: Ku
     }
     del binding["rules"]
     api.send("create", f"{rbac}/rolebindings", binding)
+    newer.until_allowed("scaler", "update", CONTROL_PLANE[0], "kubeadmcontrolplanes/scale")
     own = KubernetesStore(KubernetesApi({"kubeconfig": kubeconfig_of(newer, "scaler")}))
     own.scale(*PROD, 5)
     assert ODD in refusal(lambda: own.scale(*PROD, 4))

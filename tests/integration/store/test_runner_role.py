@@ -32,6 +32,7 @@ def runner(server: ApiServer) -> dict[str, t.Any]:
     define(server)
     admin = requests.KubernetesApi({"kubeconfig": server.kubeconfig})
     installation.carry_out(admin, installation.plan(admin, WISH), lambda line: None)
+    server.until_allowed("runner", "create", MACHINE[0], "machines", namespace=WISH.namespaces[-1])
     return {"kubeconfig": kubeconfig_of(server, "runner")}
 
 
@@ -87,6 +88,7 @@ def test_who_may_only_scale(server: ApiServer, kubernetes_store: KubernetesStore
     admin.send("create", f"{place}/roles", {**named, "rules": rules})
     binding = {**named, "roleRef": role, "subjects": [{"kind": "User", "name": "scaler"}]}
     admin.send("create", f"{place}/rolebindings", binding)
+    server.until_allowed("scaler", "update", reference["apiGroup"], "kubeadmcontrolplanes/scale")
     where = {"type": "kubernetes", "path": str(tmp_path), "kubeconfig": kubeconfig_of(server, "scaler")}
     assert run_action("control_plane_spec", cluster="prod", store=where, replicas=5)["changed"]
     assert not run_action("control_plane_spec", cluster="prod", store=where, replicas=5)["changed"]

@@ -228,6 +228,7 @@ def test_a_runner_may(server: ApiServer, life: Life) -> None:
     admin = KubernetesApi({"kubeconfig": server.kubeconfig})
     wish = installation.Wish(definitions.KINDS, ["default"], [{"kind": "User", "name": "runner"}])
     installation.carry_out(admin, installation.plan(admin, wish), lambda line: None)
+    server.until_allowed("runner", "create", MACHINE[0], "machines")
     runner = KubernetesStore(KubernetesApi({"kubeconfig": kubeconfig_of(server, "runner")}))
     record = {applied.RECORD: json.dumps({"labels": ["team"]})}
     for kind_ref in (MACHINE, INFRASTRUCTURE, KUBEADM_CONFIG):
