@@ -48,8 +48,8 @@ options:
     default: {}
   unknown_documents:
     description:
-      - What is done with documents of the manifest that this collection doesn't manage, such as MachineDeployments. With V(report) they are left alone
-        and counted in one line. With V(refuse) the manifest is refused.
+      - What is done with documents of the manifest that this collection doesn't manage, such as MachinePools, or MachineDeployments
+        of another provider. With V(report) they are left alone and counted in one line. With V(refuse) the manifest is refused.
     type: str
     choices: [report, refuse]
     default: report

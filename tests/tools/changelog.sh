@@ -11,6 +11,6 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 use_venv "$(main_venv)"
 cd "$REPO"
-antsibull-changelog release --update-existing --refresh --reload-plugins
+antsibull-changelog release --update-existing --refresh-plugins prevent-removal --reload-plugins
 antsibull-changelog lint
 rm -f changelogs/.plugin-cache.yaml

@@ -53,14 +53,8 @@ OWN_GUARD = ("guard", "adopt", "install")
 # Written in pieces, so that this file doesn't break its own rule.
 FORBIDDEN = {
     "a path of one machine": re.compile(
-        "|".join(
-            (
-                "/wor" + r"k/(main|shared|\.library)\b",
-                "/tmp/" + "kcp",
-                "/ro" + r"ot/\.(cache|pyenv|local)\b",
-                "/ho" + r"me/(?!user\b|alice\b|\$|\{)[a-z]+/",
-            )
-        )
+        "/wor" + r"k/(main|shared|\.library)\b|/tmp/" + "kcp|/ro" + r"ot/\.(cache|pyenv|local)\b"
+        "|/ho" + r"me/(?!user\b|alice\b|\$|\{)[a-z]+/"
     ),
     "the host name of a package registry": re.compile(
         "|".join(
@@ -137,6 +131,9 @@ def metadata(root: Path) -> Problems:
     fragments = sorted((root / "changelogs" / "fragments").glob("*.y*ml"))
     if not fragments and version not in (changelog.get("releases") or {}):
         problems.append(f"changelogs: no fragment, and changelog.yaml has no release {version}: write a fragment")
+    released = {name for each in (changelog.get("releases") or {}).values() for name in each.get("fragments", [])}
+    taken = [each.name for each in fragments if each.name in released]
+    problems += [f"changelogs/fragments/{each}: a release has a fragment of this name: take another" for each in taken]
     execution_environment = read_yaml(root / "meta" / "execution-environment.yml") or {}
     for kind, file in (execution_environment.get("dependencies") or {}).items():
         if not (root / str(file)).is_file():

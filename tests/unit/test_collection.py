@@ -140,6 +140,12 @@ def test_a_missing_file_is_noticed(tree, name, expected):
     assert expected in _problems(tree)
 
 
+def test_a_fragment_of_a_release_is_noticed(tree):
+    released = "releases:\n  1.0.0:\n    fragments: [first.yml]\n"
+    (tree / "changelogs" / "changelog.yaml").write_text(HEADER + released, encoding="utf-8")
+    assert "first.yml: a release has a fragment of this name" in _problems(tree)
+
+
 def test_a_module_without_code_needs_an_action_plugin(tree):
     shutil.rmtree(tree / "plugins" / "action")
     module = tree / "plugins" / "modules" / "thing.py"

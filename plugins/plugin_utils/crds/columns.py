@@ -66,6 +66,11 @@ CLUSTER: Sequence[Column] = (
     ("CP Ready", "integer", ".status.controlPlane.readyReplicas", _WIDE),
     ("CP Available", "integer", ".status.controlPlane.availableReplicas", 0),
     ("CP Up-to-date", "integer", ".status.controlPlane.upToDateReplicas", 0),
+    ("W Desired", "integer", ".status.workers.desiredReplicas", 0),
+    ("W Current", "integer", ".status.workers.replicas", _WIDE),
+    ("W Ready", "integer", ".status.workers.readyReplicas", _WIDE),
+    ("W Available", "integer", ".status.workers.availableReplicas", 0),
+    ("W Up-to-date", "integer", ".status.workers.upToDateReplicas", 0),
     # This collection's own.
     ("CP Endpoint", "string", ".spec.controlPlaneEndpoint.host", _WIDE),
     _PAUSED,
