@@ -203,46 +203,101 @@ def test_a_configuration_that_kubeadm_refuses(node: Node) -> None:
 
 
 class StandInKubelet:
-    """Stands in for systemd and a worker's kubelet: it gets a certificate with the token that it finds, or not."""
+    """Stands in for systemd and a worker's kubelet: without its link it asks for a certificate, and gets it or not.
 
-    def __init__(self, node: Node, gets: bool) -> None:
-        self.folder, self.gets, self.token = node.folder / "kubernetes", gets, ""
-        self.current = node.current
+    As the real one it writes its kubeconfig first.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.folder, self.current = node.folder / "kubernetes", node.current
+        self.gets, self.dies, self.token, self.runs_with = True, False, "", ""
 
     def __call__(self, words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         if words[1] == "restart":
-            assert not (self.folder / "kubelet.conf").exists(), "a kubelet with a kubeconfig does not bootstrap"
-            bootstrap = json.loads((self.folder / "bootstrap-kubelet.conf").read_text())
-            self.token = bootstrap["users"][0]["user"]["token"]
-            if self.gets:
-                self.current.parent.mkdir(exist_ok=True)
-                self.current.write_text("new")
-                (self.folder / "kubelet.conf").write_text("new")
+            if not self.current.exists():
+                assert not (self.folder / "kubelet.conf").exists(), "a kubelet with a kubeconfig does not bootstrap"
+                bootstrap = json.loads((self.folder / "bootstrap-kubelet.conf").read_text())
+                self.token = bootstrap["users"][0]["user"]["token"]
+                known = bootstrap["clusters"][0]["cluster"]
+                lines = [f"{name}: {text}\n" for name, text in {**known, "client-certificate": self.current}.items()]
+                (self.folder / "kubelet.conf").write_text("".join(lines))
+                if self.gets:
+                    self.current.write_text("new")
+            if self.dies:
+                os._exit(9)
+            self.runs_with = self.current.read_text() if self.current.exists() else ""
         return subprocess.CompletedProcess(list(words), 0, "", "")
 
 
-def bootstrapped(node: Node, gets: bool = True) -> tuple[NodeCertificates, StandInKubelet]:
-    """A worker's kubelet, which asks for a certificate when it is restarted."""
-    kubelet = StandInKubelet(node, gets)
+class Worker(t.NamedTuple):
+    """A worker's certificates, and its kubelet, which has a link to its certificate as kubelets do."""
+
+    certificates: NodeCertificates
+    kubelet: StandInKubelet
+    kubeconfig: Path
+
+    def bootstrap(self, once: str = "a") -> bool:
+        """Have the kubelet ask for another certificate."""
+        return self.certificates.bootstrap_kubelet("abcdef.0123456789abcdef", once=once, seconds=0.2)
+
+    @property
+    def pki(self) -> Path:
+        """The folder of the kubelet's certificates."""
+        return self.kubelet.current.parent
+
+    def state(self) -> tuple[str, str, list[str], bool]:
+        """Its kubeconfig, where its link leads, what its folder has, whether the token is still there."""
+        token = (self.kubeconfig.parent / "bootstrap-kubelet.conf").exists()
+        names = sorted(each.name for each in self.pki.iterdir())
+        return self.kubeconfig.read_text(), os.readlink(self.kubelet.current), names, token
+
+
+@pytest.fixture(name="worker")
+def _worker(node: Node) -> Worker:
+    kubelet = StandInKubelet(node)
+    node.current.parent.mkdir(exist_ok=True)
+    (node.current.parent / "kubelet-client-2026-01-01.pem").write_text("old")
+    node.current.symlink_to(node.current.parent / "kubelet-client-2026-01-01.pem")
     places = replace(node.certificates.places, kubelet="kubelet")
-    return NodeCertificates(places, kubelet), kubelet
+    return Worker(NodeCertificates(places, kubelet), kubelet, node.folder / "kubernetes" / "kubelet.conf")
 
 
-def test_a_workers_kubelet_is_bootstrapped(node: Node) -> None:
+def test_a_workers_kubelet_is_bootstrapped(worker: Worker) -> None:
     """With a token for the server and the CA that it knew; the token stays nowhere, and the same request is carried out once."""
-    worker, kubelet = bootstrapped(node)
-    assert worker.bootstrap_kubelet("abcdef.0123456789abcdef", once="a")
-    assert kubelet.token == "abcdef.0123456789abcdef"
-    assert (node.folder / "kubernetes" / "kubelet.conf").read_text() == "new"
-    assert not (node.folder / "kubernetes" / "bootstrap-kubelet.conf").exists()
-    assert not worker.bootstrap_kubelet("abcdef.0123456789abcdef", once="a")
+    assert worker.bootstrap()
+    assert worker.kubelet.token == "abcdef.0123456789abcdef" and worker.kubelet.runs_with == "new"
+    assert not (worker.kubeconfig.parent / "bootstrap-kubelet.conf").exists()
+    assert sorted(each.name for each in worker.pki.iterdir()) == [
+        "kubelet-client-2026-01-01.pem",
+        "kubelet-client-current.pem",
+    ]
+    assert not worker.bootstrap()
 
 
-def test_a_kubelet_that_gets_no_certificate(node: Node) -> None:
-    """Its old kubeconfig is put back, and the token is taken away."""
-    before = (node.folder / "kubernetes" / "kubelet.conf").read_text()
-    worker, _kubelet = bootstrapped(node, gets=False)
+def test_a_kubelet_that_gets_no_certificate(worker: Worker) -> None:
+    """It runs again with what it had, which may be good for months, and the token is taken away."""
+    before = worker.state()
+    worker.kubelet.gets = False
     with pytest.raises(NodeError, match="got no client certificate"):
-        worker.bootstrap_kubelet("abcdef.0123456789abcdef", seconds=0.2)
-    assert (node.folder / "kubernetes" / "kubelet.conf").read_text() == before
-    assert not (node.folder / "kubernetes" / "bootstrap-kubelet.conf").exists()
+        worker.bootstrap()
+    assert worker.state() == before and worker.kubelet.runs_with == "old"
+    worker.kubelet.gets = True
+    assert worker.bootstrap() and worker.kubelet.runs_with == "new"
+
+
+def test_a_call_that_was_killed_loses_nothing_of_a_kubelet(worker: Worker) -> None:
+    """The next call puts back what the killed one had put aside, where it gets no certificate either."""
+    before = worker.state()
+    child = os.fork()
+    if not child:
+        try:
+            worker.kubelet.gets, worker.kubelet.dies = False, True
+            worker.bootstrap()
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert not worker.kubelet.current.exists() and worker.kubeconfig.read_text() != before[0]
+    worker.kubelet.gets = False
+    with pytest.raises(NodeError, match="got no client certificate"):
+        worker.bootstrap()
+    assert worker.state() == before and worker.kubelet.runs_with == "old"

@@ -48,6 +48,8 @@ FILES: t.Mapping[str, str] = {
 }
 KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf", "super-admin.conf", KUBELET)
 _POLL_SECONDS = 0.2
+# What ends the names of what a kubelet had before it asks for a certificate.
+_ASIDE = ".before-bootstrap"
 _EMBEDDED = re.compile(r"^(\s*)client-certificate-data:\s*(\S+)\s*$", re.MULTILINE)
 _EMBEDDED_KEY = re.compile(r"^(\s*)client-key-data:\s*(\S+)\s*$", re.MULTILINE)
 _SERVER = re.compile(r"^\s*server:\s*[\"']?(https://[^\s\"']+)", re.MULTILINE)
@@ -223,14 +225,15 @@ class NodeCertificates:
 
         A worker's kubelet asks for it, as with ``kubeadm join``.
 
-        Its key is made on this node and never leaves it. The old kubeconfig is kept as ``kubelet.conf.before-bootstrap`` and put
-        back where the kubelet got no certificate in time.
+        Its key is made on this node and never leaves it. The old kubeconfig, and the link to the certificate in use, are kept beside
+        them (``.before-bootstrap``). Where the kubelet got no certificate in time, they are put back and it is restarted: its old
+        certificate may be good for months. What a call that was killed has put aside, the next one takes over.
 
         Raises:
             NodeError: there is no kubelet.conf here, or the kubelet got no certificate.
         """
-        kubeconfig = os.path.join(self.places.kubernetes, KUBELET)
-        before, bootstrap = f"{kubeconfig}.before-bootstrap", self._bootstrap
+        kubeconfig, current = os.path.join(self.places.kubernetes, KUBELET), self.places.current
+        before, link = f"{kubeconfig}{_ASIDE}", f"{current}{_ASIDE}"
         record = os.path.join(self.places.state, "kubelet-bootstrap")
         if once and read_text(record) == once:
             return False
@@ -244,25 +247,33 @@ class NodeCertificates:
             return True
         before_change()
         os.makedirs(self.places.state, mode=0o700, exist_ok=True)
+        bootstrap = os.path.join(self.places.kubernetes, "bootstrap-kubelet.conf")
         guard.write_atomically(bootstrap, _bootstrap_kubeconfig(server.group(1), authority.group(1), token), 0o600)
         try:
-            if os.path.exists(kubeconfig):
-                os.rename(kubeconfig, before)
-            if os.path.lexists(self.places.current):
-                os.unlink(self.places.current)
+            # A kubelet writes its kubeconfig before it has a certificate: without one, what a killed call left there is not the old one.
+            if os.path.exists(kubeconfig) and os.path.lexists(link) and not os.path.lexists(current):
+                os.unlink(kubeconfig)
+            elif os.path.exists(kubeconfig):
+                os.replace(kubeconfig, before)
+            if os.path.lexists(current):
+                os.replace(current, link)
             if self.places.kubelet:
                 kubelet.restart(self.runner, self.places.kubelet)
             self._wait_for_certificate(kubeconfig, seconds)
-        finally:
-            if not os.path.exists(kubeconfig):
-                os.rename(before, kubeconfig)
+        except BaseException:
+            if os.path.lexists(link):
+                os.replace(link, current)
+            if os.path.exists(before):
+                os.replace(before, kubeconfig)
             os.unlink(bootstrap)
+            if self.places.kubelet:
+                kubelet.restart(self.runner, self.places.kubelet)
+            raise
+        os.unlink(bootstrap)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(link)
         guard.write_atomically(record, f"{once}\n".encode())
         return True
-
-    @property
-    def _bootstrap(self) -> str:
-        return os.path.join(self.places.kubernetes, "bootstrap-kubelet.conf")
 
     def _wait_for_certificate(self, kubeconfig: str, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -270,7 +281,8 @@ class NodeCertificates:
             if time.monotonic() > deadline:
                 raise NodeError(
                     f"The kubelet got no client certificate within {seconds:g} s.",
-                    "Its old kubeconfig was put back. Look at journalctl -u kubelet, and at kubectl get csr.",
+                    "Its old kubeconfig and certificate were put back, and it was restarted with them. Look at journalctl -u kubelet, and at "
+                    "kubectl get csr: a request that waits there has to be approved.",
                 )
             time.sleep(_POLL_SECONDS)
 

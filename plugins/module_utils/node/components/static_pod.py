@@ -161,7 +161,8 @@ class StaticPod:
                 "Nothing was done. Name a control plane node of kubeadm's.",
             )
         record = self._read()
-        begun = record.get("stage") in (_OUT, _IN) and record.get("once") == once
+        # Without a name nothing tells an unfinished request from this one: its pod may have recovered by itself since.
+        begun = bool(once) and record.get("stage") in (_OUT, _IN) and record.get("once") == once
         if once and record.get("once") == once and record.get("stage") == _DONE:
             return Restart(False, f"{self.component} was already restarted")
         if check:

@@ -106,3 +106,20 @@ def test_no_process_is_ended_in_the_time_that_its_pod_has(forgetful: tuple[Host,
     with pytest.raises(NodeError, match="did not end in time"):
         pod.restart(seconds=0.3, healthy=False)
     assert process.poll() is None and Path(pod.manifest).exists()
+
+
+def test_a_request_without_a_name_restarts_also_after_one_that_failed(
+    forgetful: tuple[Host, subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pod that did not come has come by itself since: that process is ended, not taken for the one that was asked for."""
+    host, process = forgetful
+    pod = StaticPod(COMPONENT, host.places, host.systemctl)
+    Path(pod.manifest).write_text("spec:\n  terminationGracePeriodSeconds: 0\n")
+    own = host.process.parent / str(process.pid)
+    own.unlink()
+    monkeypatch.setattr(settings, "BACK_OFF_AGAIN_SECONDS", 60.0)
+    with pytest.raises(NodeError, match="no process of it is there"):
+        pod.restart(seconds=0.2, healthy=False)
+    own.symlink_to(f"/proc/{process.pid}")
+    assert pod.restart(seconds=30, healthy=False).changed
+    assert process.poll() == -signal.SIGTERM
