@@ -277,6 +277,22 @@ def test_an_outcome_that_could_not_be_put_back_is_told(machine: Machine) -> None
     assert "could not be taken back" in report.message
 
 
+def test_another_attempt_also_puts_back_what_the_one_before_could_not(machine: Machine) -> None:
+    """The controller manager could not be written back, runs with the change, and so is no part of the second attempt."""
+    before = machine.manifest(MANAGER).read_text()
+    configuration = machine.configuration(controllerManager={"v": "3"}, scheduler={BAD_FLAG[2:]: "1"})
+    obstacle = Path(machine.places.kubernetes) / f".{MANAGER}.yaml.kubeadm-control-plane"
+    machine.works.start("stuck", "control_plane", machine.request(configuration, MANAGER, SCHEDULER), [])
+    until("the scheduler's turn", lambda: machine.works.look("stuck").stage == SCHEDULER)
+    obstacle.mkdir()
+    assert machine.works.wait("stuck", 60).state == FAILED and machine.flag(MANAGER, "v") == "3"
+    machine.works.tell("stuck")
+    obstacle.rmdir()
+    assert machine.compared(configuration, MANAGER, SCHEDULER).components == [SCHEDULER]
+    assert machine.run("stuck", configuration, SCHEDULER).state == ROLLED_BACK
+    assert machine.manifest(MANAGER).read_text() == before and machine.flag(MANAGER, "v") == ""
+
+
 def test_secrets_of_a_work_are_gone_when_it_was_told(machine: Machine) -> None:
     """The configuration may hold some; what stays is the record and what was in use before."""
     report = machine.run("told", machine.configuration(scheduler={"v": "2"}), SCHEDULER)

@@ -11,7 +11,6 @@ this work has changed is put back, and that has to become healthy too (docs/refe
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -138,12 +137,11 @@ class Change:
     def perform(self) -> dict[str, t.Any]:
         """Run the missing steps, roll back on a failure; return the record.
 
-        The rollback is in reverse order.
+        The rollback is of all steps, in reverse order: an attempt before this one may have changed what this one did not reach.
         """
         record = self.record()
         if record.get("state") != _STARTED:
             return record
-        undo: list[tuple[str, t.Callable[[], None]]] = []
         try:
             steps = list(self.steps())
         except Exception as error:  # pylint: disable=broad-except
@@ -153,13 +151,11 @@ class Change:
             self.keep(record)
             return record
         try:
-            for stage, do, back in steps:
-                undo.append((stage, back))
-                if not record.get("failedAt"):
+            if not record.get("failedAt"):
+                for stage, do, _back in steps:
                     record["stage"] = stage
                     self.keep(record)
                     do()
-            if not record.get("failedAt"):
                 record.update(state=SUCCEEDED, stage="done", finishedAt=now_rfc3339())
                 self.keep(record)
                 return record
@@ -167,7 +163,7 @@ class Change:
             # A mistake in this code, too, must not leave the machine half changed.
             record.update(message=_told(error), failedAt=record["stage"])
             self.keep(record)
-        left = self._take_back(record, undo)
+        left = self._take_back(record, [(stage, back) for stage, _do, back in steps])
         record.update(state=FAILED if left else ROLLED_BACK, finishedAt=now_rfc3339())
         if left:
             record["message"] += f" Then it could not be taken back: {'; '.join(left)}"
@@ -224,7 +220,7 @@ class Works:
             if report.state == ABSENT or self.may_begin_again(step):
                 self._refuse_second(step)
                 self._await_end(UNIT_PREFIX + step)
-                self._forget_old()
+                self._forget_old(step)
                 self._prepare(step, kind, request, changed)
             elif report.state != RUNNING:
                 return report
@@ -273,11 +269,12 @@ class Works:
             guard.write_atomically(
                 os.path.join(folder, "record.json"), json.dumps({**record, "told": True}).encode(), 0o600
             )
-            for name in ("request.json", "kubeadm.yaml", "environment"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(os.path.join(folder, name))
-            for name in ("code", "new", "old", "begun"):
-                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+            for name in set(os.listdir(folder)) - {"record.json", "backup"}:
+                path = os.path.join(folder, name)
+                if os.path.isdir(path):
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    os.unlink(path)
 
     def _await_end(self, unit: str) -> None:
         """Wait for the end of an earlier attempt's unit.
@@ -292,8 +289,10 @@ class Works:
 
     def _prepare(self, step: str, kind: str, request: t.Mapping[str, t.Any], changed: t.Sequence[str]) -> None:
         folder = self._folder(step)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder, mode=0o700)
+        # An attempt that could not be put back leaves the only copy of what was in use: the next one puts back that, not what it found.
+        if self.look(step).state != FAILED:
+            shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
         guard.write_atomically(os.path.join(folder, "request.json"), json.dumps(dict(request)).encode(), 0o600)
         record = {
             "state": _STARTED,
@@ -315,8 +314,8 @@ class Works:
                     "Nothing was changed. Let it finish; its Action reports its outcome.",
                 )
 
-    def _forget_old(self) -> None:
-        folders = [os.path.join(self.places.state, name) for name in os.listdir(self.places.state)]
+    def _forget_old(self, step: str) -> None:
+        folders = [os.path.join(self.places.state, name) for name in os.listdir(self.places.state) if name != step]
         ended = [each for each in folders if os.path.exists(os.path.join(each, "record.json"))]
         ended.sort(key=lambda each: os.stat(os.path.join(each, "record.json")).st_mtime)
         for each in ended[: max(0, len(ended) - settings.CONFIGURATIONS_KEPT + 1)]:

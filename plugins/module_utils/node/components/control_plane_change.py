@@ -138,8 +138,9 @@ class ControlPlaneChange(Change):
         make = renderer(request, self.places)
         for component in COMPONENTS:
             certificates = [name for name in request["certificates"] if OWNERS[name] == component]
-            if component in request["components"] or certificates:
-                part = _Part(self, make, component, certificates, float(request["timeout"]))
+            part = _Part(self, make, component, certificates, float(request["timeout"]))
+            # An attempt before this one that could not put it back has left it here: that is done now, should this one fail as well.
+            if component in request["components"] or certificates or os.path.exists(part.kept):
                 yield component, part.change, part.back
 
 
@@ -164,15 +165,18 @@ class _Part:
     def change(self) -> None:
         """Install certificates and manifest, and wait for a healthy component. Raises NodeError."""
         request = self.work.request()
+        if self.component not in request["components"] and not self.certificates:
+            return
         folder = os.path.join(self.work.folder, "new")
         texts = self.make.manifests_of(request["configuration"], folder)
         os.makedirs(self.work.backup, mode=0o700, exist_ok=True)
-        if self.component == "etcd" and not os.path.exists(self.kept):
+        if self.component == "etcd" and not self._has_begun("quorum"):
             # The gate before this node may be old: an Action can have been paused since.
             try:
                 self._pod().require_quorum()
             except NodeError as error:
                 raise NodeError(error.what, "etcd was not touched here. Mend the members first, then retry.") from error
+            self._begun("quorum")
         self._keep(self.manifest, self.kept)
         for name in self.certificates:
             made = self.make.certificate(name, request["configuration"], folder)
@@ -191,10 +195,8 @@ class _Part:
         """Restore certificates and manifest, and wait for a healthy component. Raises NodeError."""
         if not os.path.exists(self.kept):
             return
-        files = [
-            pair for name in self.certificates for pair in self._certificate_files(name) if os.path.exists(pair[1])
-        ]
-        changed = [(place, kept) for place, kept in files if _bytes(place) != _bytes(kept)]
+        files = [pair for name in OWNERS for pair in self._certificate_files(name) if OWNERS[name] == self.component]
+        changed = [(place, kept) for place, kept in files if os.path.exists(kept) and _bytes(place) != _bytes(kept)]
         if changed:
             # Killed after the files are back, the next unit must still see that a process is to follow.
             self._begun("restart")

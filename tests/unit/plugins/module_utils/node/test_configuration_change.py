@@ -10,6 +10,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from systemd import NoUnit
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.configuration_change import (
@@ -18,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.compone
     SUCCEEDED,
     Change,
     Places,
+    Works,
 )
 
 
@@ -65,12 +67,12 @@ def test_all_goes_well(tmp_path: Path) -> None:
 
 
 def test_the_last_is_taken_back_first(tmp_path: Path) -> None:
-    """The step that failed too; steps that never began are left alone."""
+    """The step that failed too. Those that never began have nothing to put back, unless an attempt before has left it."""
     begun(tmp_path)
     work = Steps(tmp_path, fails=["kube-apiserver"])
     record = work.perform()
     assert (record["state"], record["failedAt"]) == (ROLLED_BACK, "kube-apiserver")
-    assert work.done == ["etcd", "kube-apiserver", "-kube-apiserver", "-etcd"]
+    assert work.done == ["etcd", "kube-apiserver", "-kube-scheduler", "-kube-apiserver", "-etcd"]
     assert "is not well" in record["message"]
     assert "abcdefghijklmnopqrstuvwxyz" not in record["message"]
 
@@ -126,3 +128,65 @@ def test_places_travel_as_text() -> None:
     """As the unit's program gets them."""
     places = Places(state="/x", unit_of_kubelet="")
     assert Places.of(places.text()) == places
+
+
+class File(Change):
+    """A work on one file, which never becomes well; with ``stuck`` it can't be put back either."""
+
+    PROGRAM = "node.components.kubelet_change"
+
+    @property
+    def file(self) -> Path:
+        """What is changed."""
+        return Path(self.places.kubernetes) / "file"
+
+    def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
+        """The only one."""
+        yield "file", self._do, self._back
+
+    def _do(self) -> None:
+        kept = Path(self.backup) / "file"
+        kept.parent.mkdir(exist_ok=True)
+        if not kept.exists():
+            kept.write_text(self.file.read_text())
+        self.file.write_text("new")
+        raise NodeError("it is not well")
+
+    def _back(self) -> None:
+        if self.request().get("stuck"):
+            raise NodeError("no space left on device")
+        self.file.write_text((Path(self.backup) / "file").read_text())
+
+
+class Machine:
+    """A machine with a file in use."""
+
+    def __init__(self, folder: Path) -> None:
+        self.places = Places(state=str(folder / "state"), kubernetes=str(folder))
+        self.works = Works({"file": File}, self.places, NoUnit())
+        self.file = folder / "file"
+
+    def attempt(self, step: str, **request: t.Any) -> str:
+        """Carry a work out, and tell its outcome."""
+        folder = self.works.start(step, "file", request, ["a change"]).folder
+        File(self.places, folder).perform()
+        self.works.tell(step)
+        return self.works.look(step).state
+
+
+def test_another_attempt_puts_back_what_was_in_use_before_the_first(tmp_path: Path) -> None:
+    """Of an attempt that could not be put back, the only copy of what was in use stays, however many works come between."""
+    machine = Machine(tmp_path)
+    machine.file.write_text("in use")
+    assert machine.attempt("first", stuck=True) == FAILED and machine.file.read_text() == "new"
+    for step in ("a", "b"):
+        machine.attempt(step)
+    assert machine.attempt("first") == ROLLED_BACK and machine.file.read_text() == "in use"
+
+
+def test_another_attempt_after_one_that_was_put_back_begins_with_what_is_in_use_by_then(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.file.write_text("in use")
+    assert machine.attempt("first") == ROLLED_BACK
+    machine.file.write_text("changed by hand")
+    assert machine.attempt("first") == ROLLED_BACK and machine.file.read_text() == "changed by hand"
