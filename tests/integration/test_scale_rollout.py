@@ -107,7 +107,9 @@ def test_what_is_missing_or_meant_for_too_many_is_refused(stored: Stored) -> Non
     stored.manifest("other")
     run = stored.playbook("scale", "-e", "control_plane_replicas=5").failed()
     assert "2 clusters are selected" in run.text and "--limit" in run.text
-    assert "2 clusters are selected" in stored.playbook("rollout").failed().text
+    for playbook in ("rollout", "abort"):
+        assert "2 clusters are selected" in stored.playbook(playbook).failed().text
+    assert "2 clusters are selected" not in stored.playbook("pause").failed().text
     text = (stored.folder / "clusters" / "other.yaml").read_text()
     assert "replicas: 3" in text
     stored.playbook("scale", "--limit", NAME, "-e", "control_plane_replicas=5").succeeded()
