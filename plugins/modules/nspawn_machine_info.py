@@ -103,9 +103,7 @@ def main() -> None:
     module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **arguments})
     with module.failing(NspawnError, OSError):
         host.require_root()
-        found = lifecycle.list_machines(
-            layout_of(module.params), module.params["namespace"], module.params["cluster"], interfaces=True
-        )
+        found = lifecycle.list_machines(layout_of(module.params), module.params["namespace"], module.params["cluster"])
     module.exit_json(changed=False, machines=found)
 
 

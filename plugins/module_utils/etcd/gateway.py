@@ -201,9 +201,7 @@ class Gateway:
         """
         self._post("defragment", "/v3/maintenance/defragment", {})
 
-    def snapshot_save(
-        self, path: str, timeout: float = settings.SNAPSHOT_SILENCE_SECONDS, total: float = settings.SNAPSHOT_SECONDS
-    ) -> Snapshot:
+    def snapshot_save(self, path: str) -> Snapshot:
         """Save this member's snapshot as a 0600 file, complete and verified.
 
         Or not at all: the file is written beside its final place and renamed once its hash, which etcd puts behind the
@@ -211,8 +209,6 @@ class Gateway:
 
         Args:
             path: the file, on a file system with room for it.
-            timeout: seconds for each read.
-            total: seconds for all of it.
 
         Raises:
             EtcdError, Unreachable: it did not come whole; nothing is left. OSError: the file can't be written.
@@ -227,7 +223,7 @@ class Gateway:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 os.fchmod(file.fileno(), 0o600)
-                for blob in self._snapshot_blobs(timeout, time.monotonic() + total):
+                for blob in self._snapshot_blobs(time.monotonic() + settings.SNAPSHOT_SECONDS):
                     file.write(blob)
                     whole.update(blob)
                     size += len(blob)
@@ -245,11 +241,11 @@ class Gateway:
             raise
         return Snapshot(path, size, whole.hexdigest(), status.member_id)
 
-    def _snapshot_blobs(self, timeout: float, deadline: float) -> t.Iterator[bytes]:
+    def _snapshot_blobs(self, deadline: float) -> t.Iterator[bytes]:
         remaining = 1
         left = deadline - time.monotonic()
         headers = {"Content-Type": "application/json"}
-        with HttpClient(self.url, self._context, timeout) as client:
+        with HttpClient(self.url, self._context, settings.SNAPSHOT_SILENCE_SECONDS) as client:
             response = client.stream("POST", "/v3/maintenance/snapshot", b"{}", headers, left)
             while True:
                 try:
@@ -286,11 +282,7 @@ class Gateway:
         members = [self._member(entry) for entry in _sequence(answer.get("members"))]
         if not members:
             raise EtcdError(operation, self.url, 13, "the answer holds no members", 200)
-        return MemberList(
-            _integer(header.get("cluster_id")),
-            _integer(header.get("member_id")),
-            tuple(sorted(members, key=lambda member: member.id)),
-        )
+        return MemberList(_integer(header.get("cluster_id")), tuple(sorted(members, key=lambda member: member.id)))
 
     @staticmethod
     def _member(entry: t.Any) -> Member:

@@ -121,11 +121,10 @@ class Member:
 class MemberList:
     """Members as one of them lists them, in ID order.
 
-    ``answered_by`` is the ID of that member, ``cluster_id`` the one of its cluster.
+    ``cluster_id`` is the ID of their cluster.
     """
 
     cluster_id: int
-    answered_by: int
     members: tuple[Member, ...]
 
     def get(self, member_id: int) -> t.Optional[Member]:

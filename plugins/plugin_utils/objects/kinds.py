@@ -211,11 +211,6 @@ def machine_kind(template_kind: str) -> str:
     return template_kind[: -len("Template")] if template_kind.endswith("Template") else template_kind
 
 
-def reference(kind: str, name: str) -> dict[str, Any]:
-    """Return a hub object reference {apiGroup, kind, name}."""
-    return {"apiGroup": group(api_version(kind)), "kind": kind, "name": name}
-
-
 def is_flagged(obj: Mapping[str, Any] | None, annotation: str) -> bool:
     """Return whether an object has a flag annotation, or its user's consent.
 

@@ -66,28 +66,6 @@ DARK = {
     "on-bad-soft": "#ffb4ab",
     "on-wait-soft": "#f3d27c",
 }
-# What is written on what: the pairs of text and ground.
-PAIRS = (
-    ("ink", "card"),
-    ("ink", "paper"),
-    ("muted", "card"),
-    ("muted", "paper"),
-    ("link", "card"),
-    ("link", "paper"),
-    ("on", "makes"),
-    ("on", "removes"),
-    ("on", "other"),
-    ("on", "failed"),
-    ("on", "good"),
-    ("on", "leader-a"),
-    ("on", "leader-b"),
-    ("on-wait", "wait"),
-    ("voters", "card"),
-    ("quorum", "card"),
-    ("on-good-soft", "good-soft"),
-    ("on-bad-soft", "bad-soft"),
-    ("on-wait-soft", "wait-soft"),
-)
 
 _CHART = """
 .chart { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; font-variant-numeric: tabular-nums }

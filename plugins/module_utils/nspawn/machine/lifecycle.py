@@ -285,14 +285,13 @@ def look(layout: Layout, name: str) -> t.Optional[dict[str, t.Any]]:
 
 
 def list_machines(
-    layout: Layout, namespace: t.Optional[str] = None, cluster: t.Optional[str] = None, interfaces: bool = False
+    layout: Layout, namespace: t.Optional[str] = None, cluster: t.Optional[str] = None
 ) -> list[dict[str, t.Any]]:
-    """Return the machines of a cluster, or all of them.
+    """Return the machines of a cluster, or all of them, with the host's end of each one's network interface.
 
     Args:
         layout: where machines live.
         namespace, cluster: only this cluster's machines; one that was cut off before it had a record belongs to none.
-        interfaces: also find the host's end of each machine's network interface.
     """
     inits = processes.machine_inits()
     members: dict[str, dict[str, str]] = {}
@@ -301,11 +300,10 @@ def list_machines(
         machine = describe(layout, name, record, inits)
         if (namespace and machine.get("namespace") != namespace) or (cluster and machine.get("cluster") != cluster):
             continue
-        if interfaces:
-            bridge = record["network"]["bridge"] if record else ""
-            if bridge not in members:
-                members[bridge] = bridge_members(bridge) if bridge else {}
-            machine["interface"] = members[bridge].get(name)
+        bridge = record["network"]["bridge"] if record else ""
+        if bridge not in members:
+            members[bridge] = bridge_members(bridge) if bridge else {}
+        machine["interface"] = members[bridge].get(name)
         found.append(machine)
     return found
 

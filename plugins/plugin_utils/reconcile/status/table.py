@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ....module_utils.common.legible import block, one_line
+from ....module_utils.common.legible import one_line
 from ....module_utils.common.values import clip, parse_time
 from ...decision import terms
 from ...decision.conditions.node_network import WAY_OUT
@@ -40,11 +40,6 @@ KINDS = {UNHEALTHY: BAD, BLOCKED: BAD, OUTDATED: WAITING, HEALTHY: GOOD}
 _NEXT = {terms.BLOCKED: "BLOCKED", terms.WAIT: "waits for", terms.POSTPONED: "postponed"}
 _SHOWN_REASONS = 2
 _LONGEST = 1000
-
-
-def status_table(data: Object) -> str:
-    """Return the status as text, without a trailing newline."""
-    return block(each.text for each in status_lines(data))
 
 
 def status_lines(data: Object) -> list[Line]:

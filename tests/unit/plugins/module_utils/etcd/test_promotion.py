@@ -26,7 +26,7 @@ class Recorded(Cluster):
 
     def __init__(self, learner: int, voter: int) -> None:
         super().__init__([], None)
-        listed = MemberList(7, VOTER.id, (VOTER, LEARNER))
+        listed = MemberList(7, (VOTER, LEARNER))
         witnesses = {
             VOTER.id: Witness("https://a:2379", listed, status(VOTER, voter), (), True),
             LEARNER.id: Witness("https://b:2379", None, status(LEARNER, learner)),

@@ -34,7 +34,7 @@ MEMBERS = tuple(
 
 def witness(identity: int, members: tuple[Member, ...] = MEMBERS, *, leader: int = 1, term: int = 5) -> Witness:
     status = Status(99, identity, "3.5.1", 1, 1, leader, term, 10, 10, False, ())
-    return Witness(f"https://10.0.0.{identity}:2379", MemberList(99, identity, members), status, (), True)
+    return Witness(f"https://10.0.0.{identity}:2379", MemberList(99, members), status, (), True)
 
 
 def evidence(view: View, monkeypatch: pytest.MonkeyPatch) -> MembershipError:

@@ -32,7 +32,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.cond
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, overview
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.run_outcomes import FAILED, summary_text
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.data import status_data
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.table import status_table
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.table import status_lines
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.events import event_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 
@@ -126,7 +126,7 @@ def test_status_and_plan_show_text_as_text(snapshot: Object, data: st.DataObject
     plant(data.draw, snapshot)
     decision = decide(snapshot)
     shown = status_data(snapshot, decision)
-    assert obeyed(status_table(shown)) == []
+    assert obeyed("\n".join(each.text for each in status_lines(shown))) == []
     assert obeyed(json.dumps(shown, ensure_ascii=False)) == []
     document = make_plan(public_snapshot(snapshot), NOW)
     assert obeyed(plan_text(document)) == []
@@ -140,7 +140,7 @@ def test_status_and_plan_show_text_as_text(snapshot: Object, data: st.DataObject
 def test_whatever_check_snapshot_lets_through_is_shown(snapshot: Object, data: st.DataObject) -> None:
     with_an_odd_field(data.draw, snapshot)
     if check_snapshot(snapshot) == []:
-        assert status_table(status_data(snapshot, decide(snapshot)))
+        assert status_lines(status_data(snapshot, decide(snapshot)))
         assert plan_text(make_plan(public_snapshot(snapshot), NOW))
 
 

@@ -25,6 +25,28 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report impor
 
 HOSTILE = "</style></svg><script>alert(1)</script>\"'><img src=x onerror=y> `@all` | [x](http://evil) {{ 7 * 7 }} \ufffe\x1b[31m"
 SVG = "{http://www.w3.org/2000/svg}"
+# What is written on what: the pairs of text and ground.
+PAIRS = (
+    ("ink", "card"),
+    ("ink", "paper"),
+    ("muted", "card"),
+    ("muted", "paper"),
+    ("link", "card"),
+    ("link", "paper"),
+    ("on", "makes"),
+    ("on", "removes"),
+    ("on", "other"),
+    ("on", "failed"),
+    ("on", "good"),
+    ("on", "leader-a"),
+    ("on", "leader-b"),
+    ("on-wait", "wait"),
+    ("voters", "card"),
+    ("quorum", "card"),
+    ("on-good-soft", "good-soft"),
+    ("on-bad-soft", "bad-soft"),
+    ("on-wait-soft", "wait-soft"),
+)
 
 
 class Parsed(HTMLParser):
@@ -192,6 +214,6 @@ def test_contrast(scheme: str) -> None:
         red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    for text, ground in style.PAIRS:
+    for text, ground in PAIRS:
         brighter, darker = sorted((luminance(text), luminance(ground)), reverse=True)
         assert (brighter + 0.05) / (darker + 0.05) >= 4.5, f"{text} on {ground}"

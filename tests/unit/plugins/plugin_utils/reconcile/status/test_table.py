@@ -15,17 +15,14 @@ from worker_snapshots import deployment
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.data import status_data
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.folded import folded
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.table import (
-    status_lines,
-    status_table,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.table import status_lines
 
 
 def shown(builder: Builder, **more: t.Any) -> tuple[dict[str, t.Any], str]:
     """The data and the table of a snapshot."""
     snapshot = builder.build()
     data = status_data(snapshot, decide(snapshot), **more)
-    return data, status_table(data)
+    return data, "\n".join(each.text for each in status_lines(data))
 
 
 def lost_machine() -> Builder:
