@@ -35,6 +35,8 @@ OBSERVATION_WAIT_SECONDS = 10
 # For how long a run waits for what changes by itself, and how many steps it takes.
 WAIT_SECONDS = 600
 STEP_LIMIT = 60
+# How long after kubeadm the kubelet may take to begin a static pod, before it is started again: it may have refused it.
+STATIC_POD_TAKEN_SECONDS = 30
 # How often is looked, and how far apart, before something counts as dead; how long an answer of etcd or an API server may take.
 LOOKS = 3
 LOOK_INTERVAL_SECONDS = 2.5

@@ -84,17 +84,40 @@ kcp_rc=$?
 mkdir -p {directory} && echo success > {sentinel}
 """
 
+# A kubelet that doesn't know its node's storage yet refuses a static pod that asks for some, and asks no second time until it is started
+# again (github.com/kubernetes/kubernetes, issues 99305 and 138391). A kubeadm that joins a learner waits for no etcd.
+_PODS = """\
+kcp_logs=$(sed -n 's/^podLogsDir: *//p' {kubelet}/config.yaml 2>/dev/null | tr -d \\"\\')
+kcp_left={seconds}
+for kcp_each in etcd kube-apiserver kube-controller-manager kube-scheduler; do
+    [ -e {manifests}/"$kcp_each".yaml ] || continue
+    until ls -d "${{kcp_logs:-{logs}}}"/kube-system_"$kcp_each"-* >/dev/null 2>&1; do
+        if [ "$kcp_left" -eq 0 ]; then
+            echo "the kubelet has not taken the static pod $kcp_each: it is started again"
+            systemctl restart kubelet
+            break 2
+        fi
+        sleep 1
+        kcp_left=$((kcp_left - 1))
+    done
+done
+"""
+
 
 @dataclass(frozen=True)
 class Disks:
     """Directories that a control plane node writes to.
 
-    They are etcd's data, the kubelet's, and the images of whatever container runtime is there.
+    They are etcd's data, the kubelet's, the images of whatever container runtime is there, the static pods' manifests, and the pods' logs,
+    where the kubelet makes a folder for each pod that it takes; ``seconds`` are how long it may take for the static ones.
     """
 
     etcd: str = "/var/lib/etcd"
     kubelet: str = "/var/lib/kubelet"
     runtimes: tuple[str, ...] = ("/var/lib/containerd", "/var/lib/containers", "/var/lib/docker")
+    manifests: str = "/etc/kubernetes/manifests"
+    pod_logs: str = "/var/log/pods"
+    seconds: int = settings.STATIC_POD_TAKEN_SECONDS
 
 
 def bounded(words: t.Sequence[str], seconds: int) -> list[str]:
@@ -139,6 +162,8 @@ def render(
     directory = shlex.quote(sentinel.rsplit("/", 1)[0])
     command = " ".join(shlex.quote(word) for word in kubeadm)
     parts.append(_KUBEADM.format(command=command, directory=directory, sentinel=shlex.quote(sentinel)))
+    folders = {"manifests": shlex.quote(disks.manifests), "logs": disks.pod_logs, "kubelet": room["kubelet"]}
+    parts.append(_PODS.format(**folders, seconds=disks.seconds))
     for number, text in enumerate(after, 1):
         files[f"post-{number}.sh"] = f"{text}\n"
         parts.append(_COMMAND.format(stage=f"post-{number}"))

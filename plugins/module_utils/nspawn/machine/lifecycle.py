@@ -287,7 +287,9 @@ def look(layout: Layout, name: str) -> t.Optional[dict[str, t.Any]]:
 def list_machines(
     layout: Layout, namespace: t.Optional[str] = None, cluster: t.Optional[str] = None
 ) -> list[dict[str, t.Any]]:
-    """Return the machines of a cluster, or all of them, with the host's end of each one's network interface.
+    """Return the machines of a cluster, or all of them.
+
+    Each with the host's end of its network interface.
 
     Args:
         layout: where machines live.
