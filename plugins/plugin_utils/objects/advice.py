@@ -25,6 +25,12 @@ def replace(*machines: str) -> str:
     return f"(playbook remediate with -e control_plane_machines={','.join(map(typed_name, machines))})"
 
 
+def delete(*machines: str) -> str:
+    """Return the advice to mark Machines for deletion."""
+    names = " ".join(map(typed_name, machines))
+    return f"kubectl delete machine {names}; in a store of files, the module kubeadm.control_plane.machine with state=absent"
+
+
 def annotate(kind: str, key: str, value: str = "true") -> str:
     """Return the advice to set an annotation of a Cluster or KubeadmControlPlane.
 

@@ -16,6 +16,7 @@ from model.workers.fleet import (
     ENDED,
     FAILED,
     ILL,
+    JOINED,
     NEW,
     RUNNING,
     SPOILT,
@@ -69,7 +70,9 @@ def _join(rollout: Rollout, fleet: Fleet, entries: list[Object]) -> Iterator[str
             yield f"W2: {len(fleet.workers) + len(made)} workers, and {fleet.wanted} and {surge} may be"
         if len(current) + len(made) > fleet.wanted:
             yield "W2: more current workers than are wanted"
-        if rollout.ask and not fleet.window and len(staying) + len(made) > fleet.wanted:
+        # Without consent one that has joined isn't.
+        kept = [each for each in fleet.live if not each.mark or each.boot == JOINED]
+        if rollout.ask and not fleet.window and len(kept) + len(made) > fleet.wanted:
             yield "W6: a worker is made to replace another one, without consent"
     begun = made + [each.template for each in named if each.boot == NEW]
     if begun and (
@@ -116,6 +119,8 @@ def _remediated(rollout: Rollout, fleet: Fleet, asked: list[Worker], left: list[
     begun = sum(1 for each in fleet.workers if each.deleting and each.mark)
     replaced = [each for each in asked if not each.deleting and each.template == fleet.template]
     surplus = len([each for each in fleet.live if each.template == fleet.template]) - fleet.wanted
+    if rollout.ask and not fleet.window and sum(each.boot == JOINED for each in replaced) > max(0, surplus):
+        yield "W6: a worker is remediated without consent"
     replaced = replaced[max(0, surplus) :]
     if replaced and fleet.control in (BEHIND, BETWEEN):
         yield "W4: a worker is replaced before the control plane has its version"
@@ -159,7 +164,10 @@ def _ending(rollout: Rollout, fleet: Fleet, decision: Object, lasting: bool) -> 
         yield "I10: nothing to do, and a worker is outdated"
     if action == "none" and any(each.boot in (RUNNING, FAILED) for each in fleet.live):
         yield "I10: nothing to do, and a worker has not joined"
-    if lasting and action != "none" and all(each.available for each in fleet.workers):
+    left = [each for each in fleet.live if not rolls and each.template != fleet.template and each.mark]
+    if left and action not in ("blocked", "wait"):
+        yield f"I10: {action}, and a worker that is to be remediated is left to a rollout that there is none of"
+    if lasting and action != "none" and not left and all(each.available for each in fleet.workers):
         yield f"I10: {action}, and nothing is wrong"
     new = [each for each in fleet.live if each.template == fleet.template]
     spare = sum(each.available for each in fleet.live) > fleet.wanted - rollout.most[1]

@@ -59,8 +59,8 @@ WRONG_RULES: tuple[tuple[str, ...], ...] = (
     (
         "a worker is replaced while the control plane is changed",
         _WORKERS + "decide_workers.py",
-        "    if not sick or not behind:\n",
-        "    if sick or not behind:\n",
+        "    if sick and behind:\n",
+        "    if not sick and behind:\n",
         "workers beside their control plane, marked",
     ),
     (
@@ -82,6 +82,13 @@ WRONG_RULES: tuple[tuple[str, ...], ...] = (
         _WORKERS + "decide_workers.py",
         "    troubles = holds or replacement_policy(view)[0]\n",
         "    troubles = holds\n",
+        "workers with consent",
+    ),
+    (
+        "unhealthy workers are replaced without consent",
+        _WORKERS + "decide_workers.py",
+        "    policy = replacement_policy(view)[0] if joined else []\n",
+        "    policy = []\n",
         "workers with consent",
     ),
     (

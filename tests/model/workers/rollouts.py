@@ -32,7 +32,7 @@ BOUNDED: tuple[Rollout, ...] = (
         "workers with consent",
         (1, 2),
         ask=True,
-        faults=(_ROLL, "window turns", "replicas change"),
+        faults=(_ROLL, "window turns", "replicas change", "health check marks"),
     ),
     Rollout("workers that can't be removed", (2,), faults=(_ROLL, *_STUCK)),
     Rollout("workers beside Actions", (1,), faults=(_ROLL, "Action turns", "pause turns", "health check marks")),

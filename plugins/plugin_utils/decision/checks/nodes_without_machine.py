@@ -15,6 +15,7 @@ from ....module_utils.common.values import condition_in, parse_time
 from ...objects.conditions import READY
 from .. import terms
 from ..snapshot.typed_snapshot import View
+from ..workers.worker_view import read_workers
 
 Object = dict[str, Any]
 
@@ -29,6 +30,15 @@ def unmanaged_nodes(view: View) -> list[Object]:
     known = {machine.node_name for machine in view.known} | {each.impostor for each in view.known}
     nodes = view.workload.get("nodes") or ()
     return [node for node in nodes if node["name"] not in known and is_control_plane_node(node)]
+
+
+def worker_of(view: View, node: Object) -> str:
+    """Return the worker's Machine whose Node has got the control plane's label.
+
+    "" where the Node is no worker's.
+    """
+    workers = read_workers(view).machines
+    return next((each.name for each in workers if each.node_labelled and each.node_name == node["name"]), "")
 
 
 def silent_since(node: Object) -> Optional[int]:

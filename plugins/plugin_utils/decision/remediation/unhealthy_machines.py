@@ -178,6 +178,9 @@ def _node(checks: Object, view: View, machine: MachineView) -> Iterator[Finding]
     elif machine.node_unlabelled:
         text = f"Node {clip(machine.node_name)} exists, but without the control plane's label"
         yield Finding(name, UNKNOWN, "NodeLabelMissing", text)
+    elif machine.node_labelled:
+        text = f"Node {clip(machine.node_name)} exists, but with the control plane's label, which a worker's never has"
+        yield Finding(name, UNKNOWN, "NodeLabelUnexpected", text)
     elif machine.node_lost:
         text = f"Health check failed: Node {clip(machine.node_name)} has been deleted"
         yield Finding(name, UNHEALTHY, NODE_DELETED, text)

@@ -35,9 +35,9 @@ class MachineView:
     the Machine object, `started` that of its bootstrap (of its Node, where the machine was adopted), `began` the
     earliest known one. `node` and `member` are None both where there is none and where no API or etcd answered: check
     View.reachable and View.etcd_known first. `node_lost` is True where a Node that this machine had is gone from an
-    answering API, and `node_unlabelled` where it exists without kubeadm's label for control planes.
-    `ends_at`: when the machine itself has ended a bootstrap that was started there. `unit` is what it reports of that
-    now, {} where it was not asked.
+    answering API, `node_unlabelled` where it exists without kubeadm's label for control planes, `node_labelled` where a
+    worker's has that label. `ends_at`: when the machine itself has ended a bootstrap that was started there. `unit` is
+    what it reports of that now, {} where it was not asked.
     """
 
     name: str
@@ -57,6 +57,7 @@ class MachineView:
     node: Optional[Object] = None
     node_lost: bool = False
     node_unlabelled: bool = False
+    node_labelled: bool = False
     impostor: str = ""
     member: Optional[MemberState] = None
     pods: Object = field(default_factory=dict)

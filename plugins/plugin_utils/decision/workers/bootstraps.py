@@ -18,6 +18,7 @@ from ..checks.trouble import Trouble
 from ..creation.bootstrap import marked, may_run
 from ..snapshot.typed_snapshot import MachineView, View
 from .held_back import CHECK, not_made, title
+from .remediation import is_left_alone
 from .worker_view import DeploymentView
 
 BOOTSTRAP_FAILED, AT_WORK, SILENT = "WorkerBootstrapFailed", "WorkerBootstrapUnderWay", "WorkerBootstrapUnknown"
@@ -52,15 +53,16 @@ def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Opt
             return Trouble(CHECK, AT_WORK, f"{who}: kubeadm join is under way", "", True)
         said = clip(machine.unit.get("message")) or "no reason given"
         text = f"{who} does not answer ({said}); kubeadm may run there until {format_time(machine.ends_at)}"
-        return Trouble(CHECK, SILENT, text, _fix(machine), True)
+        return Trouble(CHECK, SILENT, text, _fix(deployment, machine), True)
     if machine.bootstrap in (terms.RUNNING, terms.FAILED):
         said = machine.bootstrap_message or machine.infrastructure_gone or "its end was not observed"
-        return Trouble(CHECK, BOOTSTRAP_FAILED, f"{who}: its bootstrap failed ({said})", _fix(machine), False)
+        text = f"{who}: its bootstrap failed ({said})"
+        return Trouble(CHECK, BOOTSTRAP_FAILED, text, _fix(deployment, machine), False)
     return None
 
 
-def _fix(machine: MachineView) -> str:
-    return (
-        f"Look at {typed_name(machine.name)} (journalctl -u kubelet). To have another one in its place, ask for it "
-        f"{advice.replace(machine.name)}; a MachineHealthCheck asks by itself."
-    )
+def _fix(deployment: DeploymentView, machine: MachineView) -> str:
+    first = f"Look at {typed_name(machine.name)} (journalctl -u kubelet). To have another one in its place"
+    if is_left_alone(deployment, machine):
+        return f"{first}, delete its Machine ({advice.delete(machine.name)})."
+    return f"{first}, ask for it {advice.replace(machine.name)}; a MachineHealthCheck asks by itself."

@@ -9,24 +9,27 @@ Source: docs/reference/cluster_api.md, "MachineDeployments"; docs/machine_deploy
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from ....module_utils.common import settings
 from ....module_utils.common.values import clip, shortened
+from ...objects import advice, kinds
 from .. import terms
 from ..checks.trouble import Trouble
 from ..conditions.control_plane import initialized
 from ..conditions.machine import is_true
 from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin
+from ..creation.bootstrap import marked
 from ..outcome import Outcome, held, reason, target
+from ..remediation.replacement import CANNOT
 from ..removal.hooks import held_by_hooks
 from ..rollout.gates import replacement_policy
 from ..snapshot.typed_snapshot import MachineView, View
 from . import bootstraps, numbers
 from .conditions import Conditions
 from .held_back import CHECK, held_back, not_removed, title
-from .remediation import to_remediate
+from .remediation import is_left_alone, to_remediate, unhealthy
 from .worker_view import DeploymentView, Workers
 
 Object = dict[str, Any]
@@ -64,6 +67,17 @@ def decide_workers(workers: Workers, conditions: Conditions) -> Optional[Outcome
     view = workers.view
     if not workers.deployments or not initialized(view) or not view.reachable:
         return None
+    outcome = _decided(view, workers, conditions)
+    policy = view.raw.get("policy") or {}
+    if outcome.acts and policy.get("replace") == terms.REPLACE_ASK and policy.get("approved"):
+        # What needs no consent is a step of its own, so that a plan says of each step whether it waits for that.
+        unapproved = replace(view, raw={**view.raw, "policy": {**policy, "approved": False}})
+        free = _decided(unapproved, workers, conditions)
+        return free if free.action == outcome.action else outcome
+    return outcome
+
+
+def _decided(view: View, workers: Workers, conditions: Conditions) -> Outcome:
     steps = [_deployment(view, each, conditions) for each in workers.deployments if not each.paused]
     joins = [entry for step in steps for entry in step.join][: settings.WORKERS_AT_ONCE]
     if joins:
@@ -82,7 +96,16 @@ def decide_workers(workers: Workers, conditions: Conditions) -> Optional[Outcome
     if passing:
         outcome.blocked_on += [each.document() for each in troubles if each not in passing]
     outcome.reasons += [told for step in steps for told in step.told]
+    outcome.reasons += [_held_deletion(each) for each in workers.deployments if each.paused and each.deleting]
     return outcome
+
+
+def _held_deletion(deployment: DeploymentView) -> Object:
+    text = (
+        f"{title(deployment)} is marked for deletion, and the annotation {kinds.ANNOTATION_PAUSED} holds that: its workers stay until it is "
+        f"taken off ({advice.edit(kinds.MACHINE_DEPLOYMENT, deployment.name)})"
+    )
+    return reason(DELETING, text)
 
 
 def _outcome(action: str, entries: list[Object], reasons: Iterable[list[Object]]) -> Outcome:
@@ -110,6 +133,8 @@ def _deployment(view: View, deployment: DeploymentView, conditions: Conditions) 
     if deferred:
         text = f"{title(deployment)}: {_listed(deferred)} not replaced yet, remediation.maxInFlight others are"
         step.told.append(reason(DEFERRED, text))
+    stays = [each for each in deployment.live if marked(each) and each not in change.too_many]
+    _left_alone(step, deployment, [each for each in stays if is_left_alone(deployment, each)])
     _unavailable(step, view, deployment, conditions, bool(change.outdated or change.make))
     return step
 
@@ -137,15 +162,25 @@ def _going(step: _Step, deployment: DeploymentView) -> list[MachineView]:
 def _remediation(step: _Step, view: View, deployment: DeploymentView) -> tuple[list[MachineView], list[MachineView]]:
     """Return the unhealthy machines that go now, and those that are deferred.
 
-    None goes while the control plane itself is on its way to another version, as in Cluster API.
+    None goes while the control plane itself is on its way to another version, as in Cluster API. As of control plane machines, one that has joined goes
+    only where the policy allows a replacement; one that never worked is none.
     """
-    sick, deferred = to_remediate(deployment)
+    found = unhealthy(deployment)
+    sick, deferred = to_remediate(deployment, found)
     behind = [each.name for each in view.machines if each.version and each.version != view.version]
-    if not sick or not behind:
+    if sick and behind:
+        text = (
+            f"{title(deployment)}: {_listed(sick)} not replaced before the control plane is at {clip(view.version, 60)}"
+        )
+        step.troubles.append(Trouble(CHECK, DEFERRED, text, "", False, postpones=True))
+        return [], []
+    joined = [each for each in sick if each.joined]
+    policy = replacement_policy(view)[0] if joined else []
+    if not policy:
         return sick, deferred
-    text = f"{title(deployment)}: {_listed(sick)} not replaced before the control plane is at {clip(view.version, 60)}"
-    step.troubles.append(Trouble(CHECK, DEFERRED, text, "", False, postpones=True))
-    return [], []
+    for each in policy:
+        step.troubles.append(replace(each, message=f"{title(deployment)}: unhealthy {_listed(joined)}: {each.message}"))
+    return to_remediate(deployment, [each for each in found if not each.joined])
 
 
 def _make(
@@ -210,6 +245,19 @@ def _entry(deployment: DeploymentView, owner: str, machine: Optional[MachineView
     }
 
 
+def _left_alone(step: _Step, deployment: DeploymentView, machines: Sequence[MachineView]) -> None:
+    """Tell which marked machines are not remediated.
+
+    Those of an earlier template are left to the rollout, as in Cluster API, and there is none.
+    """
+    if not machines:
+        return
+    why = "spec.paused stops its rollout" if deployment.spec.get("paused") else "its strategy is OnDelete"
+    text = f"{title(deployment)}: {_listed(machines)} of an earlier template not remediated: {why}"
+    fix = f"To have another one in its place, delete the Machine ({advice.delete(*(each.name for each in machines[:_SHOWN]))})."
+    step.troubles.append(Trouble(CHECK, CANNOT, text, fix, False))
+
+
 def _unavailable(step: _Step, view: View, deployment: DeploymentView, conditions: Conditions, unfinished: bool) -> None:
     """Tell which workers are not available.
 
@@ -229,7 +277,8 @@ def _unavailable(step: _Step, view: View, deployment: DeploymentView, conditions
     new = [
         each for each in late if each not in bare and (_settles(view, each) or is_true(conditions[each.name], "Ready"))
     ]
-    rolls = any(deployment.outdated[deployment.set_of(each).name] for each in deployment.live) and not unfinished
+    outdated = any(deployment.outdated[deployment.set_of(each).name] for each in deployment.live)
+    rolls = outdated and numbers.rolls_out(deployment) and not unfinished
     if new:
         step.troubles.append(
             Trouble(CHECK, NOT_AVAILABLE, f"{title(deployment)}: {_listed(new)} not available yet", "", True)

@@ -44,6 +44,17 @@ def is_available(machine: MachineView, conditions: dict[str, list[Object]]) -> b
     return condition_in(conditions[machine.name], "Available").get("status") == terms.TRUE
 
 
+def rolls_out(deployment: DeploymentView) -> bool:
+    """Return whether a rollout replaces outdated machines.
+
+    Not with OnDelete, nor where spec.paused or a deletion stops it.
+    """
+    if deployment.spec.get("paused") or deployment.deleting:
+        return False
+    strategy = (deployment.spec.get("rollout") or {}).get("strategy") or {}
+    return str(strategy.get("type") or machine_deployment.ROLLING_UPDATE) == machine_deployment.ROLLING_UPDATE
+
+
 def change(
     deployment: DeploymentView, conditions: dict[str, list[Object]], going: Sequence[MachineView] = ()
 ) -> Change:
@@ -62,7 +73,7 @@ def change(
     surge, unavailable = counts.fenceposts(deployment.spec, wanted)
     found = Change(make_as=deployment.set_name())
     order = _order(deployment)
-    rolls = _strategy(deployment) == machine_deployment.ROLLING_UPDATE
+    rolls = rolls_out(deployment)
     room = wanted + surge - total
     found.make = max(0, min(room, wanted - len(new))) if rolls else max(0, room)
     found.fill = max(0, min(found.make, wanted - len(live)))
@@ -119,8 +130,3 @@ def _scaled(deployment: DeploymentView, live: list[MachineView], conditions: dic
 
 def _order(deployment: DeploymentView) -> str:
     return str((deployment.spec.get("deletion") or {}).get("order") or machine_deployment.RANDOM)
-
-
-def _strategy(deployment: DeploymentView) -> str:
-    strategy = (deployment.spec.get("rollout") or {}).get("strategy") or {}
-    return str(strategy.get("type") or machine_deployment.ROLLING_UPDATE)

@@ -12,6 +12,7 @@ from ...objects import kinds
 from ...objects.workers import counts
 from ..creation.bootstrap import marked
 from ..snapshot.typed_snapshot import MachineView
+from .numbers import rolls_out
 from .worker_view import DeploymentView
 
 
@@ -32,12 +33,19 @@ def unhealthy(deployment: DeploymentView) -> list[MachineView]:
     )
 
 
-def to_remediate(deployment: DeploymentView) -> tuple[list[MachineView], list[MachineView]]:
-    """Return the machines that are remediated now, and those that are deferred.
+def is_left_alone(deployment: DeploymentView, machine: MachineView) -> bool:
+    """Return whether neither a mark nor a rollout replaces a machine.
+
+    It is outdated, and no rollout takes place.
+    """
+    return bool(deployment.outdated[deployment.set_of(machine).name]) and not rolls_out(deployment)
+
+
+def to_remediate(deployment: DeploymentView, found: list[MachineView]) -> tuple[list[MachineView], list[MachineView]]:
+    """Return which unhealthy machines are remediated now, and which are deferred.
 
     remediation.maxInFlight counts those whose remediation has begun.
     """
-    found = unhealthy(deployment)
     limit = counts.most_in_flight(deployment.spec, deployment.replicas)
     if limit is None:
         return found, []

@@ -44,7 +44,7 @@ class SetView:
 class DeploymentView:
     """MachineDeployment with its MachineSets, the oldest first.
 
-    `current` is the set that new machines are made from, None where it has to be made; `outdated` says by set why its machines are
+    `current` is the set that new machines are made from, None where it has to be made as `next_set`; `outdated` says by set why its machines are
     to be replaced, [] for those of the current one. `obstacles` are what a provider's checks and this run's own tries have told.
     """
 
@@ -55,7 +55,7 @@ class DeploymentView:
     outdated: dict[str, list[Outdated]]
     has_config: bool
     has_template: bool
-    due: str = ""
+    next_set: str = ""
     obstacles: list[Object] = field(default_factory=list)
 
     @property
@@ -113,9 +113,7 @@ class DeploymentView:
 
     def set_name(self) -> str:
         """Return the current set's name, also before it is made."""
-        if self.current is not None:
-            return self.current.name
-        return template_hash.set_name(self.name, template_hash.template_hash(self.name, self.template, self.due))
+        return self.current.name if self.current is not None else self.next_set
 
 
 @dataclass
@@ -158,25 +156,29 @@ def _deployment(view: View, entry: Object, owned: dict[str, list[MachineView]]) 
     after = parse_time((document["spec"].get("rollout") or _EMPTY).get("after"))
     due = after if after is not None and after < view.now else None
     template = document["spec"].get("template") or _EMPTY
+    name, when = str(document["metadata"]["name"]), format_time(due) if due is not None else ""
+    next_set = template_hash.set_name(name, template_hash.template_hash(name, template, when))
     told = {each.name: template_hash.differences(each.template, template) for each in sets}
-    same = [each for each in sets if not told[each.name] and (due is None or each.created >= due)]
+    # A set's creation is by the store's clock, which may be behind: its name alone says that it was made for this rollout.
+    recent = {each.name for each in sets if due is None or each.created >= due or each.name == next_set}
+    same = [each for each in sets if not told[each.name] and each.name in recent]
     current = min(same, key=lambda each: (-len(each.machines), each.created, each.name)) if same else None
     outdated: dict[str, list[Outdated]] = {}
     for each in sets:
         outdated[each.name] = [Outdated(TEMPLATE_DIFFERS, text) for text in told[each.name]]
         if each is not current and not told[each.name]:
-            late = due is not None and each.created < due
+            late = each.name not in recent
             text = "MachineDeployment spec.rollout.after expired" if late else "Another MachineSet has this template"
             outdated[each.name] = [Outdated(ROLLOUT_AFTER_EXPIRED if late else TEMPLATE_DIFFERS, text)]
     return DeploymentView(
-        name=str(document["metadata"]["name"]),
+        name=name,
         document=document,
         sets=sets,
         current=current,
         outdated=outdated,
         has_config=entry.get("configTemplate") is not False,
         has_template=entry.get("machineTemplate") is not False,
-        due=format_time(due) if due is not None else "",
+        next_set=next_set,
         obstacles=list(entry.get("obstacles") or ()),
     )
 
@@ -205,6 +207,7 @@ def is_foreign(node: Object, known: Identity) -> bool:
 def _match_nodes(view: View, machines: list[MachineView]) -> None:
     """Give each worker its Node, by name, machine-id or providerID."""
     nodes = {node["name"]: node for node in view.workload.get("workers") or ()}
+    labelled = {node["name"]: node for node in view.workload.get("nodes") or ()}
     asked = view.reachable and view.workload.get("workers") is not None
     taken: set[str] = set()
     for machine in machines:
@@ -219,3 +222,8 @@ def _match_nodes(view: View, machines: list[MachineView]) -> None:
             taken.add(node["name"])
             machine.node = node
         machine.node_lost = bool(recorded) and machine.node is None and asked
+        stays = labelled.get(recorded) if machine.node_lost else None
+        if stays is not None and is_foreign(stays, known):
+            machine.impostor = str(stays["name"])
+        elif stays is not None:
+            machine.node_lost, machine.node_labelled = False, True

@@ -181,6 +181,18 @@ def test_after_a_rollout_all_are_of_the_new_set() -> None:
     }
 
 
+def test_a_rollout_that_is_asked_for_ends_though_the_stores_clock_is_behind() -> None:
+    """The set that is made for it is stamped with a time before it."""
+    rollout = {"after": at(60)}
+    name = decided(deployment(healthy(3), 2, rollout=rollout))["target"]["workers"][0]["machineSet"]
+    builder = deployment(healthy(3), 2, rollout=rollout).worker("a").worker("b")
+    assert steps(builder)[0] == "J1"
+    builder.entry["machineSets"][0]["metadata"].update(name=name, creationTimestamp=at(65))
+    for each in builder.machines:
+        each["machine"]["metadata"]["ownerReferences"][0]["name"] = name
+    assert (steps(builder), reasons(decided(builder))[-1]) == (["none"], "WorkersUpToDate")
+
+
 def test_on_delete_replaces_what_a_person_deletes() -> None:
     builder = deployment(healthy(3), 2).strategy(kind="OnDelete").worker("a", "old").worker("b", "old")
     assert steps(builder) == ["none"]
@@ -303,6 +315,14 @@ def test_a_deployment_that_is_deleted() -> None:
     builder.document["metadata"]["deletionTimestamp"] = at(5)
     assert steps(builder) == ["R2", "R0", "none"]
     assert plan(builder.build())[1]["target"]["deployments"] == [NAME]
+
+
+def test_a_pause_that_holds_a_deletion_is_told() -> None:
+    builder = deployment(healthy(3), 2).worker("a").worker("b").annotated(paused="")
+    builder.document["metadata"]["deletionTimestamp"] = at(5)
+    found = decided(builder)
+    assert (found["action"], reasons(found)[-1]) == ("none", "WorkersDeleting")
+    assert "annotation cluster.x-k8s.io/paused" in found["reasons"][-1]["message"]
 
 
 def test_a_deleted_cluster_loses_its_workers_first() -> None:

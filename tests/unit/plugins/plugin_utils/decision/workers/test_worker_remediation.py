@@ -1,0 +1,136 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Marked workers: with the consent that a control plane machine needs, and with a remedy where no mark replaces them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import at, healthy
+from health_checks import REMEDIATE, mhc, set_on, states
+from worker_snapshots import WorkerBuilder, deployment
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import (
+    acting_steps,
+    make_plan,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.remediation.health_marks import evaluate
+
+Object = dict[str, Any]
+ROLE = "node-role.kubernetes.io/control-plane"
+
+
+def policy(builder: WorkerBuilder, replace: str, approved: bool = False) -> WorkerBuilder:
+    builder.builder.snapshot["policy"] = {"replace": replace, "approved": approved}
+    return builder
+
+
+def marked(replicas: int = 2, surge: int = 0, **spec: Any) -> WorkerBuilder:
+    """Workers that work, and that a health check has marked."""
+    builder = deployment(healthy(3), replicas, **spec).strategy(surge, 1)
+    for number in range(replicas):
+        builder.worker(f"w{number + 1}", marked=True)
+    return builder
+
+
+def going(decision: Object) -> list[str]:
+    return [each["machine"] for each in decision["target"]["workers"]]
+
+
+@pytest.mark.parametrize("surge", [0, 1])
+@pytest.mark.parametrize(
+    ("replace", "action", "reason"),
+    [("never", "blocked", "ReplacementNotAllowed"), ("ask", "postponed", "ReplacementNotApproved")],
+)
+def test_unhealthy_workers_stay_without_consent(surge: int, replace: str, action: str, reason: str) -> None:
+    """Neither goes one, nor joins one in its place; the annotation is no consent, as on a control plane machine."""
+    builder = policy(marked(surge=surge), replace)
+    builder.machine("w1")["machine"]["metadata"]["annotations"][REMEDIATE] = ""
+    found = decide(builder.build())
+    assert (found["action"], [each["reason"] for each in found["blockedOn"]]) == (action, [reason])
+    assert "MachineDeployment workers: unhealthy machines w1, w2: a machine would" in found["blockedOn"][0]["message"]
+    approved = decide(policy(builder, "ask", approved=True).build())
+    assert approved["action"] == ("joinWorkers" if surge else "removeWorkers")
+
+
+def test_what_needs_no_consent_is_done_without_it() -> None:
+    """What is missing is made, and one that never worked goes, also where as many as allowed wait for consent."""
+    short = marked()
+    short.document["spec"]["replicas"] = 3
+    assert decide(policy(short, "ask").build())["action"] == "joinWorkers"
+    failed = marked(1, remediation={"maxInFlight": 1}).worker("x1", state="Failed", marked=True)
+    failed.document["spec"]["replicas"] = 2
+    found = decide(policy(failed, "never").build())
+    assert (found["action"], going(found)) == ("removeWorkers", ["x1"])
+
+
+def test_a_plan_says_which_steps_wait_for_consent() -> None:
+    """One worker too many and one that is marked go in two steps."""
+    builder = policy(marked(1).worker("w2").worker("w3", deleting=True), "ask")
+    builder.document["spec"]["replicas"] = 2
+    document = make_plan(builder.build(), at(0), lambda domain: f"prod-{domain}")
+    told = [(each["action"], going(each), each["needsApproval"]) for each in document["steps"]]
+    assert told[:2] == [("removeWorkers", ["w3"], False), ("removeWorkers", ["w1"], True)]
+    assert acting_steps(document) == document["steps"][:1]
+
+
+@pytest.mark.parametrize(("kind", "paused"), [("OnDelete", False), ("RollingUpdate", True)])
+def test_one_of_an_earlier_template_that_no_rollout_replaces(kind: str, paused: bool) -> None:
+    """Not Ready alone it is no fault; marked, the message names what works, and that works."""
+    builder = deployment(healthy(3), 2).strategy(kind=kind).worker("a", "old", ready="False").worker("b")
+    builder.document["spec"]["paused"] = paused
+    assert decide(builder.build())["action"] == "none"
+    builder.machine("a")["machine"]["metadata"]["annotations"][REMEDIATE] = ""
+    found = decide(builder.build())
+    [refusal] = found["blockedOn"]
+    assert (found["action"], refusal["reason"]) == ("blocked", "CannotBeRemediated")
+    assert "machine a of an earlier template" in refusal["message"] and "kubectl delete machine a" in refusal["fix"]
+    builder.machine("a")["machine"]["metadata"]["deletionTimestamp"] = at(5)
+    assert going(decide(builder.build())) == ["a"]
+
+
+def test_one_of_an_earlier_template_that_failed_to_join() -> None:
+    """The remedy is not a mark that nothing would come of."""
+    builder = deployment(healthy(3), 1).strategy(kind="OnDelete").worker("a", "old", state="Failed")
+    [refusal] = decide(builder.build())["blockedOn"]
+    assert refusal["reason"] == "WorkerBootstrapFailed" and "kubectl delete machine a" in refusal["fix"]
+
+
+def labelled(machine_id: str) -> WorkerBuilder:
+    """Two workers, one of which has a Node that is listed among the control plane's."""
+    builder = deployment(healthy(3), 2).strategy(0, 1).worker("a").worker("b")
+    workload = builder.builder.workload
+    node = next(each for each in workload["workers"] if each["name"] == "a")
+    workload["workers"].remove(node)
+    workload["nodes"].append({**node, "labels": {ROLE: ""}, "machineID": machine_id})
+    for each in builder.machines:
+        each["machine"]["metadata"]["labels"] = {"pool": "a"}
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("machine_id", "reason"), [("id-a", "NodeLabelUnexpected"), ("id-other", "NodeIdentityDiffers")]
+)
+def test_a_node_with_the_control_planes_label_is_not_deleted(machine_id: str, reason: str) -> None:
+    """It exists: the worker is not known to be unhealthy; nor is it where another host has its Node's name."""
+    builder = labelled(machine_id)
+    check = mhc(selector={"matchLabels": {"pool": "a"}})
+    found = evaluate([check], builder.build())
+    assert states(found)["a"] == "unknown" and set_on(found, "a") == {}
+    assert found.verdicts["a"].finding.reason == reason
+    builder.builder.workload["nodes"].pop()
+    assert set_on(evaluate([check], builder.build()), "a")["HealthCheckSucceeded"] == ("False", "NodeDeleted")
+
+
+def test_a_node_with_the_control_planes_label_is_left_and_reported() -> None:
+    """Its kubelet is silent: it is no removed machine's, and its deletion would cost the worker."""
+    builder = labelled("id-a")
+    silent = {"type": "Ready", "status": "Unknown", "lastTransitionTime": at(9000)}
+    builder.builder.workload["nodes"][-1].update(ready="Unknown", conditions=[silent])
+    found = decide(builder.build())
+    [refusal] = found["blockedOn"]
+    assert (found["action"], refusal["reason"]) == ("blocked", "UnmanagedNode")
+    assert "Node a of worker a" in refusal["message"] and f"kubectl label node a {ROLE}-" in refusal["fix"]
