@@ -105,7 +105,7 @@ def deployment_of(manifest: ClusterManifest, name: str) -> t.Optional[Object]:
 
 
 def contradictions(
-    manifest: ClusterManifest, name: str, hosts: t.Sequence[WorkerHost], replicas: int, others: int
+    manifest: ClusterManifest, name: str, hosts: t.Sequence[WorkerHost], replicas: t.Optional[int], others: int
 ) -> list[Problem]:
     """Return problems where a manifest contradicts a MachineDeployment's workers.
 
@@ -113,13 +113,13 @@ def contradictions(
         manifest: what is wanted; it has the MachineDeployment.
         name: the MachineDeployment's.
         hosts: the workers that get a Machine.
-        replicas: its number of replicas, by the manifest or, where that leaves it out, the store.
+        replicas: its number of replicas, None where the manifest leaves it out.
         others: the number of its machines beside them.
     """
     deployment = t.cast(Object, deployment_of(manifest, name))
     title = f"{kinds.MACHINE_DEPLOYMENT} {name}"
     found = []
-    if replicas != len(hosts) + others:
+    if replicas is not None and replicas != len(hosts) + others:
         beside = f", and {others} machines that it has already" if others else ""
         names = clip(shortened(sorted(each.name for each in hosts), _SHOWN), 1000)
         text = f"the manifest says {replicas}, and {len(hosts)} run on the hosts ({names}){beside}"

@@ -151,7 +151,7 @@ def checked(
         begun = {machine_of(objects, each) for each in hosts} - {""}
         others = len(staying_machines(objects, name) - begun)
         counted[name] = replicas_of(objects, deployment, left_out, len(hosts) + others)
-        wrong += worker_manifest.contradictions(manifest, name, hosts, counted[name], others)
+        wrong += worker_manifest.contradictions(manifest, name, hosts, None if left_out else counted[name], others)
         spec = worker_manifest.template_of(manifest, deployment, ("infrastructureRef",))
         variable = str(spec.get("failureDomainVariable") or "")
         told = {each.name: domains(each, variable) for each in hosts} if variable else {}
@@ -161,7 +161,16 @@ def checked(
     for each in manifest.machine_deployments:
         replicas = counted.get(str(each["metadata"]["name"]))
         deployments.append(each if replicas is None else {**each, "spec": {**each["spec"], "replicas": replicas}})
-    return dataclasses.replace(manifest, machine_deployments=tuple(deployments)), wrong, notes
+    # Left out no longer, or the stored number would be kept and the added workers be too many.
+    given = {
+        name: tuple(each for each in fields if each != worker_manifest.REPLICAS) if name in counted else fields
+        for name, fields in manifest.workers_left_out.items()
+    }
+    return (
+        dataclasses.replace(manifest, machine_deployments=tuple(deployments), workers_left_out=given),
+        wrong,
+        notes,
+    )
 
 
 def documents(found: Survey, cluster: str, namespace: str, names: t.Iterable[str]) -> list[Object]:

@@ -84,16 +84,16 @@ def to_adopt(
     return found
 
 
-def replicas_of(objects: t.Optional[ClusterObjects], deployment: Object, left_out: bool, hosts: int) -> int:
+def replicas_of(objects: t.Optional[ClusterObjects], deployment: Object, left_out: bool, running: int) -> int:
     """Return how many replicas a manifest's MachineDeployment asks for.
 
-    What it leaves out is what the store has, and as many as there are where that has none.
+    What it leaves out is as many as there are, so that none of them goes, or more where the store asks for more.
     """
     if not left_out:
         return int(deployment["spec"]["replicas"])
     name = str(deployment["metadata"]["name"])
     stored = objects.store.get(MACHINE_DEPLOYMENT, objects.namespace, name) if objects is not None else None
-    return int(stored["spec"].get("replicas", hosts)) if stored is not None else hosts
+    return max(running, int(stored["spec"].get("replicas", 0))) if stored is not None else running
 
 
 class WorkerWriter:

@@ -143,3 +143,24 @@ def test_a_number_that_the_manifest_leaves_out(adoption: Adoption) -> None:
     assert stored(adoption, MACHINE_DEPLOYMENT)[0]["spec"]["replicas"] == 2
     assert decide(adoption.snapshot())["action"] == "none"
     assert adoption.run() == []
+
+
+@pytest.mark.parametrize(("stored_number", "replicas"), [(1, 3), (5, 5)])
+def test_workers_are_added_to_a_number_that_the_manifest_leaves_out(
+    adoption: Adoption, stored_number: int, replicas: int
+) -> None:
+    """Those that are there and those that come: none is one too many. A larger number, which was asked for, stays."""
+    adoption.workers = adoption.hand.join(3)[:1]
+    adoption.change = lambda specs: specs["MachineDeployment"].pop("replicas")
+    adoption.run()
+
+    def scale(deployment: Object) -> None:
+        deployment["spec"]["replicas"] = stored_number
+
+    FileStore(str(adoption.path)).modify(MACHINE_DEPLOYMENT, "default", "workers", scale)
+    adoption.workers = list(adoption.hand.workers)
+    adoption.run()
+    assert stored(adoption, MACHINE_DEPLOYMENT)[0]["spec"]["replicas"] == replicas
+    decision = decide(adoption.snapshot())
+    assert decision["status"]["machineDeployments"]["workers"]["replicas"] == 3
+    assert decision["action"] == ("none" if replicas == 3 else "joinWorkers")
