@@ -16,7 +16,7 @@ from prometheus import DEFAULT_CACHE
 pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[2]
 CACHE = Path(os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or os.path.expanduser(DEFAULT_CACHE))
-PROGRAM = CACHE / "venv-2.16" / "bin" / "ansible-playbook"
+PROGRAM = CACHE / "venv-too-old" / "bin" / "ansible-playbook"
 # Of the tests' own Ansible, with which this one has nothing to do.
 NOT_PASSED = ("PYTHON", "ANSIBLE_", "VIRTUAL_ENV")
 

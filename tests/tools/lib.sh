@@ -41,7 +41,7 @@ VENV_OLDEST="$CACHE/venv-2.19"
 VENV_IMPORTER="$CACHE/venv-importer"
 VENV_DOCS="$CACHE/venv-docs"
 VENV_RULEBOOK="$CACHE/venv-rulebook"
-VENV_TOO_OLD="$CACHE/venv-2.16"
+VENV_TOO_OLD="$CACHE/venv-too-old"
 
 mkdir -p "$CACHE" "$LOGS" "$RESULTS"
 

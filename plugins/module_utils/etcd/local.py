@@ -105,6 +105,15 @@ class Membership:
     leader: int = 0
     cluster_id: int = 0
 
+    @property
+    def voters(self) -> tuple[Member, ...]:
+        """Members with a vote.
+
+        Where etcd did not answer, those of its database that it calls learners, too: etcd 3.5.1 to 3.5.19 keep who was promoted as a
+        learner there (github.com/etcd-io/etcd, issue 19557).
+        """
+        return tuple(each for each in self.members if not (self.answered and each.is_learner))
+
     def addresses(self, member_id: int) -> list[tuple[str, int]]:
         """Return the hosts and ports at which a member may be listening.
 

@@ -278,7 +278,7 @@ def unfence(restore: Restore) -> None:
 
 
 def _figures(seen: Membership, lost: int) -> str:
-    voters = sum(1 for member in seen.members if not member.is_learner)
+    voters = len(seen.voters)
     figures = Figures(voters, max(0, voters - lost))
     text = f"{voters} voter{'' if voters == 1 else 's'}, quorum {figures.quorum}"
     return f"{text}; without this one {figures.healthy} at most" if lost else text

@@ -166,7 +166,7 @@ class Unit(RecordedUnit):
 
 
 def _require_two(seen: Membership, member_id: int) -> None:
-    voters = {member.id for member in seen.members if not member.is_learner}
+    voters = {member.id for member in seen.voters}
     if len(seen.members) != 2 or not seen.own or voters != {seen.own, member_id}:
         what = ", ".join(f"{member.hex_id} {member.name}".strip() for member in seen.members)
         own = to_hex(seen.own) if seen.own else "none of them"

@@ -8,6 +8,7 @@ The faults: docs/faults.md, "two of three are down", "every API server is down, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -58,18 +59,24 @@ def votes(view: View) -> Optional[Votes]:
 
     None where its etcd is external or nothing is known of it.
     An etcd that was started without a quorum answers nothing: then its database lists the members, and whether each one
-    listens was tried.
+    listens was tried. etcd 3.5.1 to 3.5.19 keep a promoted learner as a learner there (github.com/etcd-io/etcd, issue 19557). So where
+    the voters that it lists would be a quorum, which would answer, its learners count as well.
     """
     if not view.managed_etcd:
         return None
     told = [(each.title, _answers(view, each.id)) for each in view.members if not each.learner]
-    told = told or [
-        (_machine_of(view, each), each.get("listens") is True)
-        for each in view.workload.get("storedMembers") or ()
-        if not each.get("isLearner")
-    ]
-    if not told:
-        return None
+    stored = view.workload.get("storedMembers") or ()
+    if told or not stored:
+        return _votes(told) if told else None
+    voters = _votes(
+        [(_machine_of(view, each), each.get("listens") is True) for each in stored if not each.get("isLearner")]
+    )
+    return (
+        voters if voters.lost else _votes([(_machine_of(view, each), each.get("listens") is True) for each in stored])
+    )
+
+
+def _votes(told: Sequence[tuple[str, bool]]) -> Votes:
     return Votes(
         tuple(title for title, answers in told if answers), tuple(title for title, answers in told if not answers)
     )

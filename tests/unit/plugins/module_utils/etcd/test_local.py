@@ -59,6 +59,13 @@ def test_a_manifest_without_a_data_folder_is_refused() -> None:
         with_flag(MANIFEST.replace("--data-dir", "--dir"))
 
 
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_databases_learner_may_have_been_promoted(answered: bool) -> None:
+    """etcd 3.5.1 to 3.5.19 keep it as a learner there; what etcd itself says is right."""
+    members = (Member(1, "m1", (), (), False), Member(2, "", (), (), True))
+    assert Membership(1, members, answered).voters == (members[:1] if answered else members)
+
+
 def test_a_machine_without_etcd_says_so(tmp_path: Path) -> None:
     places = Places(state=str(tmp_path), kubernetes=str(tmp_path), etcd_url="http://127.0.0.1:1", credentials=None)
     with pytest.raises(NodeError, match="no etcd runs on this machine"):

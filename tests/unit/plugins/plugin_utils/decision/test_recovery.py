@@ -204,6 +204,14 @@ def test_a_database_with_another_number_of_members_says_nothing(count: int) -> N
     assert step(builder)[1] == "APIUnreachable"
 
 
+def test_a_database_that_keeps_who_was_promoted_as_a_learner() -> None:
+    """As etcd 3.5.1 to 3.5.19 do."""
+    builder = lost(answers=False, consent=CONSENT)
+    plain = step(builder)
+    builder.workload["storedMembers"][1]["isLearner"] = True
+    assert step(builder) == plain and plain[0] == "recoverSingleVoter"
+
+
 @pytest.mark.parametrize("said", [True, None])
 def test_a_member_that_listens_or_was_not_tried_is_not_lost(said: Optional[bool]) -> None:
     builder = lost("Failed", gone="", answers=False, consent=CONSENT)
