@@ -13,8 +13,9 @@ from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.objects import actions
-from ..plugin_utils.operator import phases
-from ..plugin_utils.operator.matching import Execution
+from ..plugin_utils.operator import freeze, leaving_out, phases
+from ..plugin_utils.operator.matching import Execution, NodeNow
+from ..plugin_utils.operator.tasks import cluster_facts
 from ..plugin_utils.operator.tasks.progress import Executions
 from ..plugin_utils.operator.tasks.records import TASK
 from ..plugin_utils.records.cluster_objects import Object
@@ -102,7 +103,7 @@ class ActionModule(ControlPlaneAction):
     def _skip(self, executions: Executions, execution: Execution, arguments: Object) -> tuple[bool, str]:
         node = arguments["node"]
         if node:
-            return self._leave_out(executions, execution, node)
+            return self._leave_out(executions, execution, node, arguments)
         failed = self._failed(execution, arguments["task"], SKIP)
         if len(failed) > 1:
             names = ", ".join(str(each["metadata"]["name"]) for each in failed)
@@ -112,16 +113,34 @@ class ActionModule(ControlPlaneAction):
         name = self._say(executions, failed[0], SKIP, _mode(actions.SKIP))
         return True, f"the failed command is left out: {name}"
 
-    def _leave_out(self, executions: Executions, execution: Execution, node: str) -> tuple[bool, str]:
+    def _leave_out(
+        self, executions: Executions, execution: Execution, node: str, arguments: Object
+    ) -> tuple[bool, str]:
         root = execution.root
         if node in execution.left_out:
             return False, f"Node {node} is left out of {actions.label(root)} already"
+        refused = leaving_out.refusal(execution, node, self._nodes_now(executions, execution, node, arguments))
+        if refused:
+            raise ControlPlaneFailure(refused)
 
         def change(each: Object) -> None:
             each["spec"]["leftOut"] = sorted({*(each["spec"].get("leftOut") or []), node})
 
         self._say(executions, root, f"skip {node}", change)
         return True, f"Node {node} is left out of {actions.label(root)}: nothing more is run there"
+
+    def _nodes_now(
+        self, executions: Executions, execution: Execution, node: str, arguments: Object
+    ) -> t.Optional[tuple[NodeNow, ...]]:
+        """Return the cluster's present Nodes.
+
+        None where the plan has this one already, and where no API answers.
+        """
+        planned = freeze.nodes_of(execution.plan)
+        if not execution.plan["facts"]["apiAnswers"] or any(each.name == node for each in planned):
+            return None
+        cluster_objects = self.open_objects(arguments, executions.store)
+        return cluster_facts.nodes_now(cluster_objects, self.machine_caller(arguments, cluster_objects), planned)
 
     def _abort(self, executions: Executions, execution: Execution, _arguments: Object) -> tuple[bool, str]:
         root = execution.root

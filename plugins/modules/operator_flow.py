@@ -34,7 +34,9 @@ options:
     type: str
     default: ""
   node:
-    description: With V(skip), the Node that is left out of everything that is still to be done.
+    description:
+      - With V(skip), the Node that is left out of everything that is still to be done.
+      - It is refused where the Action would end without a step of the whole cluster, or record of the control plane what is not so.
     type: str
     default: ""
 extends_documentation_fragment:

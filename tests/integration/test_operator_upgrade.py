@@ -13,8 +13,12 @@ import yaml
 from operator_workspace import NAME, WORKERS, OperatorWorkspace
 from workspace import kill_run
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import KUBEADM_CONFIG
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+
 OLD, NEW = "v1.20.2", "v1.21.0"
 CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
+CLUSTER_CONFIGURATION = "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nkubernetesVersion: {}\n"
 FILES = {"source": "files", "path": "/opt/{version}"}
 UPGRADE: dict[str, t.Any] = {"upgrade": {"targetVersion": NEW, "binaries": FILES}}
 
@@ -25,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> OperatorWorkspace:
     workspace = OperatorWorkspace(tmp_path_factory.mktemp("operator") / "workspace")
     workspace.create()
     world = workspace.world()
-    text = f"apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nkubernetesVersion: {OLD}\n"
+    text = CLUSTER_CONFIGURATION.format(OLD)
     metadata = {"name": "kubeadm-config", "namespace": "kube-system", "resourceVersion": "1"}
     world["objects"][CONFIG] = {"metadata": metadata, "data": {"ClusterConfiguration": text}}
     workspace.put_world(world)
@@ -101,6 +105,35 @@ def test_an_upgrade_whose_files_are_missing_on_a_node(workspace: OperatorWorkspa
     workspace.put_world(world)
     workspace.playbook("retry", "-e", "operator_action=up").succeeded()
     upgraded(workspace)
+
+
+def test_an_upgrade_that_was_not_recorded(workspace: OperatorWorkspace) -> None:
+    """Its last record failed, and it was given up: the Action that is named then records the version, and does nothing else."""
+    world = workspace.world()
+    for each in world["nodes"].values():
+        each.update(version=NEW, api=NEW)
+    world["objects"][CONFIG]["data"]["ClusterConfiguration"] = CLUSTER_CONFIGURATION.format(NEW)
+    workspace.put_world(world)
+    workspace.action(UPGRADE, name="again")
+    run = workspace.playbook("action", "-e", "operator_manifest=again.yml").succeeded()
+    assert "1 of 1 Task is done" in run.text and workspace.world().get("steps") is None
+    assert [each["spec"]["version"] for each in workspace.objects("KubeadmControlPlane")] == [NEW]
+    assert f"version: {NEW}" in (workspace.folder / "clusters" / f"{NAME}.yaml").read_text()
+
+
+def test_patches_are_each_machines_own(workspace: OperatorWorkspace) -> None:
+    """A control plane machine's folder is not on a worker, nor on a machine that was made without it."""
+    first, _second, third = workspace.control_planes
+    store = FileStore(str(workspace.store))
+    for name, section in ((first, "initConfiguration"), (third, "joinConfiguration")):
+        given = {section: {"patches": {"directory": f"/etc/{name}"}}}
+        store.modify(KUBEADM_CONFIG, "default", name, lambda each, given=given: each["spec"].update(given))
+    workspace.action(UPGRADE, name="up")
+    shown = workspace.playbook("action", "--check", "-e", "operator_manifest=up.yml").succeeded().output
+    lines = [each.strip() for each in shown.splitlines()]
+    runs = [each for each in lines if each.startswith((f"kubeadm upgrade apply {NEW}", "kubeadm upgrade node"))]
+    folders = [each.partition(" --experimental-patches=")[2] for each in runs]
+    assert folders == [f"/etc/{first}", "", f"/etc/{third}", *[""] * len(WORKERS)]
 
 
 def test_what_an_upgrade_would_do(workspace: OperatorWorkspace) -> None:

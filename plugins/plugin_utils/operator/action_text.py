@@ -77,10 +77,11 @@ def _ending(execution: Execution, step: Step, cluster: str) -> list[str]:
     option = f"--limit {cluster} -e operator_action={typed_name(str(root['metadata']['name']))}"
     label = actions.label(root)
     if step.kind == flow.COMPLETED:
-        return [f"{label} is complete since {(root.get('status') or {}).get('completionTime')}: {_progress(execution)}"]
+        said = f"{label} is complete since {(root.get('status') or {}).get('completionTime')}: {_progress(execution)}"
+        return [said, *_cordoned(execution)]
     if step.kind == flow.ABORTED:
         said = f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {_progress(execution)}"
-        return [said + _half_upgraded(execution, cluster)]
+        return [said + _half_upgraded(execution, cluster), *_cordoned(execution)]
     if step.kind == flow.PAUSED:
         half = f" {', '.join(step.tasks)} was started and will be resumed." if step.tasks else ""
         if execution.pauses:
@@ -130,6 +131,30 @@ def _half_upgraded(execution: Execution, cluster: str) -> str:
     return (
         f" {', '.join(nodes)}: {upgrade['targetVersion']} whole or in part, and the others not. Complete the upgrade before machines are made or "
         f"replaced: {PLAYBOOK}action --limit {cluster} -e {options}"
+    )
+
+
+def _cordoned(execution: Execution) -> list[str]:
+    """Return the line on an ended Action's Nodes that are still cordoned.
+
+    No later Action uncordons them: it leaves a Node as unschedulable as it found it. [] without any.
+    """
+    nodes = set()
+    for group in execution.plan["groups"]:
+        for task in execution.tasks_of(group):
+            for record in (task.get("status") or {}).get("commands") or []:
+                if record.get("name") == "kubectlDrain":
+                    nodes.add(str(task["spec"]["nodeName"]))
+                elif (
+                    record.get("name") == "kubectlUncordon"
+                    and record.get("completionTime")
+                    and not record.get("skipped")
+                ):
+                    nodes.discard(str(task["spec"]["nodeName"]))
+    nodes -= set((execution.plan["facts"].get("extra") or {}).get("unschedulable") or [])
+    names = [typed_name(each) for each in sorted(nodes)]
+    return (
+        [f"Drained and still cordoned, no pod is scheduled there: kubectl uncordon {' '.join(names)}"] if names else []
     )
 
 

@@ -24,6 +24,10 @@ MAPPING = "mapping"
 MAPPINGS = "mappings"
 INTEGERS = "integers"
 
+# What a command concerns: its Task's Node; the cluster, whichever Node it is run on; the cluster, with a record of what all control plane
+# Nodes have.
+NODE, CLUSTER, CONTROL_PLANE = "node", "cluster", "controlPlane"
+
 _TYPES: Mapping[str, tuple[type, str]] = {
     STRING: (str, "text"),
     INTEGER: (int, "a whole number"),
@@ -117,7 +121,7 @@ class Command:
     """Command that a Task may have.
 
     ``stops_api_server`` is whether a control plane Node's API server, or the etcd that it asks, stops while it runs
-    with these parameters.
+    with these parameters. ``scope`` is what it concerns: NODE, CLUSTER or CONTROL_PLANE.
     """
 
     name: str
@@ -125,6 +129,7 @@ class Command:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     check: Check | None = None
     stops_api_server: Holds = never
+    scope: str = NODE
 
     def errors(self, parameters: Mapping[str, Any], path: str) -> list[FieldError]:
         """Return the errors in the parameters as written."""

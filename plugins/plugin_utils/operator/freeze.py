@@ -128,6 +128,7 @@ def _node_record(node: NodeFacts) -> Object:
         "inventoryHost": record["inventory_host"],
         "machineID": record["machine_id"],
         "osImage": record["os_image"],
+        "patches": record["patches"],
     }
 
 
@@ -143,8 +144,9 @@ def nodes_of(plan: Mapping[str, Any]) -> tuple[NodeFacts, ...]:
             machine=each["machine"],
             inventory_host=each["inventoryHost"],
             machine_id=each["machineID"],
-            # A plan that an earlier version of this collection froze has none.
+            # A plan that an earlier version of this collection froze has neither.
             os_image=each.get("osImage", ""),
+            patches=each.get("patches", ""),
         )
         for each in plan["nodes"]
     )

@@ -37,7 +37,8 @@ class NodeFacts:
     ``api_server_version`` is "" on a worker; ``machine`` is the Machine's name, "" where the store has none;
     ``inventory_host`` is "" where the machine is reached by the store's records; ``reachable`` is whether its machine
     answered just now; ``machine_id`` is that of /etc/machine-id there; ``os_image`` is the operating system's name as
-    the kubelet reports it, such as "Ubuntu 24.04 LTS".
+    the kubelet reports it, such as "Ubuntu 24.04 LTS"; ``patches`` is the folder of kubeadm's patches that the machine was
+    made with, "" without one.
     """
 
     name: str
@@ -51,6 +52,7 @@ class NodeFacts:
     reachable: bool = True
     machine_id: str = ""
     os_image: str = ""
+    patches: str = ""
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,10 @@ COMMANDS: tuple[Command, ...] = (
         {**_CONTROL_PLANE, "timeoutSeconds": _SECONDS},
         stops_api_server=lambda parameters: bool({"etcd", "kube-apiserver"} & set(parameters["components"])),
     ),
-    Command("recordClusterConfiguration", _record, {"patch": _PATCH, "changes": _WORDS}),
+    Command(
+        "recordClusterConfiguration", _record, {"patch": _PATCH, "changes": _WORDS}, scope=command_type.CONTROL_PLANE
+    ),
     Command("checkKubeletConfiguration", _kubelet_check, {"fields": _WORDS, "manualChanges": _MANUAL}),
     Command("changeKubeletConfiguration", _kubelet, {**_COMPONENT, "manualChanges": _MANUAL}),
-    Command("changeKubeProxyConfiguration", _kube_proxy, _COMPONENT),
+    Command("changeKubeProxyConfiguration", _kube_proxy, _COMPONENT, scope=command_type.CLUSTER),
 )

@@ -21,7 +21,7 @@ from ...records import control_plane_fields, in_place_changes
 from ...records.cluster_objects import CONTROL_PLANE, Object
 from ...workload import kubeadm_config_map, kubeadm_document
 from ...workload.writes import Objects, Plan, WorkloadError, resource_version
-from ..tasks import components
+from ..tasks import components, machine_patches
 from ..tasks.context import CommandFailure, NotReached, Run, TaskContext
 from .plan import affected
 
@@ -267,7 +267,7 @@ def _control_plane_request(context: TaskContext, parameters: t.Mapping[str, t.An
         "components": list(parameters["components"]),
         "certificates": list(parameters["certificates"]),
         "manual_changes": parameters["manualChanges"],
-        "patches": _patches(context),
+        "patches": machine_patches.directory(context.objects, context.node.machine) or None,
     }
 
 
@@ -278,7 +278,9 @@ def _kubelet_request(context: TaskContext, fields: t.Sequence[str], parameters: 
         "fields": list(fields),
         "manual_changes": parameters["manualChanges"],
         "kubeconfig": ADMIN_KUBECONFIG if context.node.control_plane else KUBELET_KUBECONFIG,
-        "patches": _patches(context) if kubernetes_facts.patch_targets(_version(context)) else None,
+        "patches": (machine_patches.directory(context.objects, context.node.machine) or None)
+        if kubernetes_facts.patch_targets(_version(context))
+        else None,
     }
 
 
@@ -303,19 +305,6 @@ def _step(context: TaskContext) -> str:
     metadata = context.task["metadata"]
     key = json.dumps([origin.uid(context.task) or None, metadata["name"], context.index])
     return f"{metadata['name'][:_LONGEST_NAME]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
-
-
-def _patches(context: TaskContext) -> t.Optional[str]:
-    """Return the folder of the user's patches for kubeadm on this machine.
-
-    It is the one that the machine was made with; None without one.
-    """
-    spec = (context.objects.kubeadm_configs.get(context.node.machine) or {}).get("spec") or {}
-    for section in ("joinConfiguration", "initConfiguration"):
-        found = ((spec.get(section) or {}).get("patches") or {}).get("directory")
-        if found:
-            return str(found)
-    return None
 
 
 def _follow(context: TaskContext, patch: t.Mapping[str, t.Any]) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 from ....module_utils.common import kubernetes_versions, settings
 from ...documents import names
 from ...objects.actions import FieldError
-from ..command_type import BOOLEAN, INTEGER, INTEGERS, MAPPING, STRING, STRINGS, Command, Parameter
+from ..command_type import BOOLEAN, CONTROL_PLANE, INTEGER, INTEGERS, MAPPING, STRING, STRINGS, Command, Parameter
 from ..planner_types import NodeFacts
 
 # What a shell would take for its own. Nothing here goes through a shell, so it would be passed on as it stands.
@@ -206,5 +206,6 @@ COMMANDS: tuple[Command, ...] = (
         lambda parameters, _node: (f"record in the KubeadmControlPlane and its manifest: {_recorded(parameters)}",),
         _RECORD,
         check=_record_check,
+        scope=CONTROL_PLANE,
     ),
 )

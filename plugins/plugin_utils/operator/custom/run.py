@@ -100,11 +100,12 @@ def _record_control_plane(context: TaskContext, parameters: Parameters) -> None:
     version, patch = parameters["version"], parameters["clusterConfiguration"]
     kind = what(context.action)
     name = f"{context.action['metadata']['name']} ({kind if kind != CUSTOM else 'custom'})"
+    if version:
+        # Before the store: by that a later Action sees whether this was completed.
+        context.note(f"manifest: {manifest_update.follow_version(context.arguments, version)}")
     changed = in_place_changes.record_on_control_plane(context.objects, version, patch, name)
     for each in changed or ["already recorded"]:
         context.note(f"KubeadmControlPlane: {each}")
-    if version:
-        context.note(f"manifest: {manifest_update.follow_version(context.arguments, version)}")
     if patch is not None:
         said = manifest_update.configuration_to_follow(context.arguments, patch)
         if said:

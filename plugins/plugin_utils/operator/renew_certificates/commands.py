@@ -69,5 +69,6 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "renewKubeconfigSecret",
         lambda parameters, node: ("# renew the store's own admin kubeconfig, the Secret <cluster>-kubeconfig",),
+        scope=command_type.CLUSTER,
     ),
 )

@@ -97,27 +97,30 @@ def _workloads(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command("createCertificateAuthorities", _create, _NAMED),
+    Command("createCertificateAuthorities", _create, _NAMED, scope=command_type.CLUSTER),
     Command("trustNewAuthorities", _trust, _NAMED, stops_api_server=command_type.always),
     Command("issueFromNewAuthorities", _issue, _NAMED, stops_api_server=command_type.always),
     Command("dropOldAuthorities", _drop, _NAMED, stops_api_server=command_type.always),
-    Command("publishAuthorities", _publish, {**_NAMED, **_STAGE}),
+    Command("publishAuthorities", _publish, {**_NAMED, **_STAGE}, scope=command_type.CLUSTER),
     Command("proveAuthorities", _prove, {**_NAMED, **_STAGE}),
     Command(
         "renewServiceAccountTokens",
         lambda parameters, node: (
             "# give every service account with a token in a Secret one of the new key; Secrets that pods mount stay beside it",
         ),
+        scope=command_type.CLUSTER,
     ),
     Command(
         "restartWorkloads",
         _workloads,
         {"workloads": Parameter(default=ADDONS, choices=WORKLOADS)},
+        scope=command_type.CLUSTER,
     ),
     Command(
         "waitServiceAccountTokens",
         lambda parameters, node: ("# wait until no pod on any Node has a token of the old key in its volumes",),
         {"timeoutSeconds": Parameter(command_type.INTEGER, default=settings.ROTATION_TOKENS_SECONDS, minimum=1)},
+        scope=command_type.CLUSTER,
     ),
     Command(
         "takeEtcdSnapshot",
@@ -129,5 +132,6 @@ COMMANDS: tuple[Command, ...] = (
         "forgetOldAuthorities",
         lambda parameters, node: ("# delete the old keys and this rotation's Secret from the store",),
         _NAMED,
+        scope=command_type.CLUSTER,
     ),
 )

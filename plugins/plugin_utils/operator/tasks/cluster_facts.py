@@ -26,6 +26,7 @@ from .. import freeze
 from ..matching import NodeNow
 from ..node_selector import ROLE_LABELS
 from ..planner_types import ClusterFacts, NodeFacts
+from . import machine_patches
 from .context import reach
 
 NODES = "/api/v1/nodes"
@@ -138,6 +139,7 @@ class Facts:
             reachable=bool(machine or host),
             machine_id=str(info.get("machineID") or ""),
             os_image=str(info.get("osImage") or ""),
+            patches=machine_patches.directory(self._objects, machine),
         )
 
     def _machine(self, node: str, machine_id: str) -> t.Optional[Object]:
@@ -193,12 +195,11 @@ class Facts:
         return bool(((config.get("clusterConfiguration") or {}).get("etcd") or {}).get("external"))
 
     def _extra(self) -> Object:
-        """Return additional facts: ignored preflight errors, patches folder, and time.
+        """Return additional facts: ignored preflight errors, recorded version, and time.
 
-        The machines were made with these errors and patches, and an upgrade needs them again.
+        The machines were made with these errors ignored, and an upgrade needs that again.
         """
         ignored: set[str] = set()
-        patches: set[str] = set()
         for machine in self._objects.machines:
             name = str(machine["metadata"]["name"])
             image = (self._objects.infrastructure_machines.get(name) or {}).get("status", {}).get("kubeadm") or {}
@@ -207,12 +208,10 @@ class Facts:
             for section in ("initConfiguration", "joinConfiguration"):
                 own = spec.get(section) or {}
                 ignored.update((own.get("nodeRegistration") or {}).get("ignorePreflightErrors") or [])
-                if (own.get("patches") or {}).get("directory"):
-                    patches.add(str(own["patches"]["directory"]))
         return {
             "now": now_rfc3339(),
             "ignorePreflightErrors": sorted(ignored),
-            "patches": min(patches) if len(patches) == 1 else "",
+            "recordedVersion": str(((self._objects.control_plane or {}).get("spec") or {}).get("version") or ""),
         }
 
     def _certificates(self, facts: ClusterFacts) -> dict[str, str]:

@@ -125,8 +125,8 @@ def _kubelet_and_kubectl(parameters: Mapping[str, Any], node: NodeFacts) -> tupl
     )
 
 
-def upgrade_arguments(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the flags of ``kubeadm upgrade apply`` and ``node`` for these parameters."""
+def upgrade_arguments(parameters: Mapping[str, Any], node: NodeFacts) -> list[str]:
+    """Return the flags of ``kubeadm upgrade`` on a Node."""
     words = []
     if parameters["ignorePreflightErrors"]:
         words.append(f"--ignore-preflight-errors={','.join(parameters['ignorePreflightErrors'])}")
@@ -134,21 +134,20 @@ def upgrade_arguments(parameters: Mapping[str, Any]) -> list[str]:
         words.append("--certificate-renewal=false")
     if not parameters["etcdUpgrade"]:
         words.append("--etcd-upgrade=false")
-    if parameters["patches"]:
+    patches = parameters["patches"] or node.patches
+    if patches:
         # The flag's name by version; without it an upgrade drops what was patched at init or join.
         # Source: docs/reference/kubeadm.md, "Patches".
-        words.append(f"{kubernetes_facts.patches_flag(parameters['version']) or '--patches'}={parameters['patches']}")
+        words.append(f"{kubernetes_facts.patches_flag(parameters['version']) or '--patches'}={patches}")
     return words
 
 
 def _apply(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
-    del node
-    return (" ".join(["kubeadm upgrade apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]),)
+    return (" ".join(["kubeadm upgrade apply", parameters["version"], "--yes", *upgrade_arguments(parameters, node)]),)
 
 
 def _node(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
-    del node
-    return (" ".join(["kubeadm upgrade node", *upgrade_arguments(parameters)]),)
+    return (" ".join(["kubeadm upgrade node", *upgrade_arguments(parameters, node)]),)
 
 
 def _plan(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
@@ -207,7 +206,13 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("upgradeKubeadm", _kubeadm, {"version": version_parameter(), "binaries": _BINARIES}, check=_binaries),
     Command("kubeadmUpgradePlan", _plan, {"version": version_parameter(), "ignorePreflightErrors": _IGNORED}),
-    Command("kubeadmUpgradeApply", _apply, _UPGRADE, stops_api_server=command_type.always),
+    Command(
+        "kubeadmUpgradeApply",
+        _apply,
+        _UPGRADE,
+        stops_api_server=command_type.always,
+        scope=command_type.CLUSTER,
+    ),
     Command("kubeadmUpgradeNode", _node, _UPGRADE, stops_api_server=command_type.always),
     Command(
         "upgradeKubeletAndKubectl",

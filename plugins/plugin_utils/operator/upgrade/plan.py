@@ -25,9 +25,9 @@ from . import commands as catalogue_upgrade
 
 PATH = "spec.upgrade"
 TARGET = f"{PATH}.targetVersion"
-# What the facts have in ``extra`` for an upgrade: preflight errors that the machines' images and configurations ignore, the folder of
-# patches that kubeadm was given when it made them, and whether kubeadm's DNS addon was left out of the cluster.
-EXTRA_IGNORED, EXTRA_PATCHES, EXTRA_WITHOUT_DNS = "ignorePreflightErrors", "patches", "withoutDns"
+# What the facts have in ``extra`` for an upgrade: preflight errors that the machines' images and configurations ignore, the version in the
+# KubeadmControlPlane, and whether kubeadm's DNS addon was left out of the cluster.
+EXTRA_IGNORED, EXTRA_RECORDED, EXTRA_WITHOUT_DNS = "ignorePreflightErrors", "recordedVersion", "withoutDns"
 # kubeadm leaves a DNS that is not there alone, but for these, which take it for one of an unknown version.
 _DNS_CHECKS = ("CoreDNSMigration", "CoreDNSUnsupportedPlugins")
 
@@ -104,6 +104,9 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     if not applied and not control_plane:
         control_plane = [each for each in selected if each.control_plane][:1]
     _require_api_servers_first(target, cluster, control_plane, workers)
+    if not applied and not control_plane:
+        rule = f"it selects no control plane Node, and the cluster's configuration is not at {target} yet"
+        raise RefusedAction(f"{PATH}.nodeSelector", None, rule, "Select a control plane Node as well.")
     # A Node on which an upgrade was begun is finished before another one is touched; sorting keeps the order by name otherwise.
     control_plane.sort(key=lambda each: not _begun(each, target))
     groups = []
@@ -119,9 +122,10 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
         groups.append(steps.group("upgrade-cp-n", others, "kubeadmUpgradeNode", gate=True))
     left = {each.name for each in cluster.control_plane_nodes if not _done(each, target)}
     planned = [name for group in groups for name in group.nodes]
-    if planned and left <= set(planned):
+    recorders = planned or [each.name for each in selected if each.control_plane and _unrecorded(target, cluster)]
+    if recorders and left <= set(planned):
         # A control plane of which a part was selected is not at the version, and its spec must not say so.
-        groups.append(GroupPlan("record", (planned[-1],), ({"recordControlPlane": {"version": str(target)}},)))
+        groups.append(GroupPlan("record", (recorders[-1],), ({"recordControlPlane": {"version": str(target)}},)))
     if workers:
         groups.append(steps.group("upgrade-w", workers, "kubeadmUpgradeNode", gate=False))
     return tuple(groups)
@@ -143,8 +147,6 @@ class _Steps:
         self._flags: dict[str, Any] = {
             name: spec[name] for name in ("certificateRenewal", "etcdUpgrade") if spec.get(name) is not None
         }
-        if cluster.extra.get(EXTRA_PATCHES):
-            self._flags["patches"] = str(cluster.extra[EXTRA_PATCHES])
 
     def group(self, name: str, nodes: Sequence[NodeFacts], verb: str, *, gate: bool) -> GroupPlan:
         """Return one TaskGroup of an upgrade.
@@ -214,6 +216,12 @@ def _done(node: NodeFacts, target: Version) -> bool:
 def _begun(node: NodeFacts, target: Version) -> bool:
     """Return whether a control plane Node's upgrade to this version is unfinished."""
     return _same(node.api_server_version, target) != _same(node.kubelet_version, target)
+
+
+def _unrecorded(target: Version, cluster: ClusterFacts) -> bool:
+    """Return whether the KubeadmControlPlane records an older version."""
+    recorded = _version(str(cluster.extra.get(EXTRA_RECORDED) or ""))
+    return recorded is not None and recorded < target
 
 
 def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | None:
@@ -341,4 +349,4 @@ def _require_api_servers_first(
         raise RefusedAction(f"{PATH}.nodeSelector", None, rule, "Select the control plane's Nodes as well, or first.")
 
 
-__all__ = ["EXTRA_IGNORED", "EXTRA_PATCHES", "EXTRA_WITHOUT_DNS", "plan", "require_etcd", "target_of", "validate"]
+__all__ = ["EXTRA_IGNORED", "EXTRA_RECORDED", "EXTRA_WITHOUT_DNS", "plan", "require_etcd", "target_of", "validate"]

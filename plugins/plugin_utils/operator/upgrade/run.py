@@ -109,7 +109,7 @@ def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
 def _upgrade(context: TaskContext, parameters: Parameters, verb: str, *words: str) -> None:
     context.check_lock()
     remove_link(context)
-    command = [KUBEADM, "upgrade", verb, *words, *upgrade_arguments(parameters)]
+    command = [KUBEADM, "upgrade", verb, *words, *upgrade_arguments(parameters, context.node)]
     context.run(command, step=verb, timeout_seconds=settings.UPGRADE_APPLY_SECONDS)
     reread_kubeconfig(context)
     _prune_backups(context)

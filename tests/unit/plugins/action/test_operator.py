@@ -223,6 +223,21 @@ def test_words_of_people(bench: Bench) -> None:
     assert step["step"] == "aborted" and not step["fails"] and "1 of 3 Tasks is done" in step["msg"]
 
 
+def test_a_node_that_has_what_concerns_the_cluster_or_that_is_none_is_not_left_out(bench: Bench) -> None:
+    first, *_others = bench.workspace.control_planes
+    bench.begin(group("a", {"recordControlPlane": {"version": "v1.20.2"}}, nodeFilter="Head"), group("b"))
+    for name, said in (
+        (first, "does there what concerns the whole cluster (recordControlPlane)"),
+        ("w-11", "no Node w-11"),
+    ):
+        refused = bench.say("skip", node=name)
+        assert refused["failed"] and said in refused["msg"] and "Nothing was done" in refused["msg"]
+    stored = bench.where.find("first")
+    assert stored is not None and "leftOut" not in stored["spec"]
+    assert bench.say("skip", node="w-1")["changed"] and not bench.say("skip", node="w-1")["changed"]
+    assert bench.run()["step"] == "completed"
+
+
 def test_check_mode_says_nothing_to_an_action(bench: Bench) -> None:
     bench.begin(group("a"))
     assert run_action("operator_flow", check=True, verb="pause", **bench.common)["changed"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from operator_cases import Walk, action, begun, executions, facts, hub, node
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.action_text import ending
 
@@ -42,6 +43,27 @@ def test_an_aborted_upgrade_tells_who_was_upgraded_and_what_completes_it(
     assert f" {nodes}: v1.21.0 whole or in part" in said
     options = said.partition("kubeadm.control_plane.action --limit prod -e '")[2].rstrip("'")
     assert json.loads(options) == {"operator_spec": {"upgrade": UPGRADE}}
+
+
+@pytest.mark.parametrize(
+    ("place", "skips", "cordoned"),
+    [(5, False, ""), (6, False, "cp-b"), (9, False, "cp-b"), (9, True, "cp-b"), (10, False, "")],
+)
+def test_a_drained_node_that_stays_cordoned_is_named(tmp_path: Path, place: int, skips: bool, cordoned: str) -> None:
+    """Whoever comes later leaves it as it is found."""
+    nodes = [node(name, api_server_version="v1.20.2", ready=True) for name in ("cp-a", "cp-b")]
+    cluster = facts(*nodes, cluster_configuration=CONFIGURATION, api_answers=True)
+    walk = Walk(where := executions(tmp_path), begun(where, action(upgrade=UPGRADE), cluster), {"cp-b": place})
+    walk.until_it_ends()
+    if skips:
+        walk.say("first-02-upgrade-cp-n-cp-b", recoveryMode=actions.SKIP)
+    elif place < 10:
+        walk.say("first", abort=True)
+    walk.until_it_ends()
+    said = ending(*walk.look(), "prod")
+    assert ("is complete" in said) == (skips or place == 10)
+    assert (f"still cordoned, no pod is scheduled there: kubectl uncordon {cordoned}" in said) == bool(cordoned)
+    assert ("still cordoned" in said) == bool(cordoned)
 
 
 APT = "apt-mark unhold kubeadm && apt-get update && apt-get install -y 'kubeadm=1.21.0-*' && apt-mark hold kubeadm"

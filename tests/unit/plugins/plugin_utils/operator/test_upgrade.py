@@ -5,59 +5,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 import pytest
+from upgrade_cases import NEW, OLD, THREE, cluster, control_plane, shape, verbs, worker
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.custom import plan as custom
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
-    GroupPlan,
     NodeFacts,
     RefusedAction,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.upgrade.plan import plan, validate
-
-OLD, NEW = "v1.20.2", "v1.21.0"
-CONFIGURATION = """\
-apiVersion: kubeadm.k8s.io/v1beta2
-kind: ClusterConfiguration
-kubernetesVersion: {version}
-{more}
-"""
-
-
-def control_plane(name: str, api: str = OLD, kubelet: str = OLD, **more: t.Any) -> NodeFacts:
-    """A control plane Node."""
-    return NodeFacts(name, True, kubelet_version=kubelet, api_server_version=api, machine=name, **more)
-
-
-def worker(name: str, kubelet: str = OLD, **more: t.Any) -> NodeFacts:
-    """A worker."""
-    return NodeFacts(name, False, kubelet_version=kubelet, inventory_host=name, **more)
-
-
-def cluster(
-    *nodes: NodeFacts, lowest: str = OLD, configured: str = OLD, more: str = "", **facts: t.Any
-) -> ClusterFacts:
-    """A cluster of these Nodes."""
-    text = CONFIGURATION.format(version=configured, more=more)
-    given = {"cluster_configuration": text, **facts}
-    return ClusterFacts("prod", lowest, tuple(sorted(nodes, key=lambda each: each.name)), **given)
-
-
-THREE = (control_plane("cp-a"), control_plane("cp-b"), control_plane("cp-c"))
-
-
-def verbs(group: GroupPlan) -> list[str]:
-    """The names of a group's commands."""
-    return [next(iter(each)) for each in group.commands]
-
-
-def shape(groups: t.Sequence[GroupPlan]) -> list[tuple[str, tuple[str, ...]]]:
-    """Names and Nodes of the groups."""
-    return [(each.name, each.nodes) for each in groups]
 
 
 def test_first_the_others_then_the_workers() -> None:
@@ -113,14 +74,13 @@ def test_every_command_is_one_that_the_catalogue_knows() -> None:
         "drain": True,
         "drainTimeoutSeconds": 0,
     }
-    facts = cluster(
-        *THREE, worker("w"), extra={"patches": "/etc/kubernetes/patches", "ignorePreflightErrors": ["Swap"]}
-    )
+    facts = cluster(*THREE, worker("w"), extra={"ignorePreflightErrors": ["Swap"]})
     for group in plan(spec, facts):
         for index, each in enumerate(group.commands):
             assert catalogue.descriptor_errors(each, f"{group.name}[{index}]") == []
     assert plan(spec, facts)[0].commands[0] == {"preflight": {"version": NEW, "ignore": ["ImagePull", "Swap"]}}
-    lines = catalogue.describe(plan(spec, facts)[0].commands, THREE[0])
+    made_with = dataclasses.replace(THREE[0], patches="/etc/kubernetes/patches")
+    lines = catalogue.describe(plan(spec, facts)[0].commands, made_with)
     apply = next(each for each in lines if each.startswith("kubeadm upgrade apply"))
     assert apply == (
         "kubeadm upgrade apply v1.21.0 --yes --ignore-preflight-errors=ImagePull,Swap --certificate-renewal=false"
@@ -227,17 +187,6 @@ def test_a_selector() -> None:
     assert shape(plan(spec, facts)) == [("upgrade-w", ("w-1",))]
 
 
-def test_what_the_store_says_follows() -> None:
-    """Each Machine as its components are new; the control plane's version only when all of its Nodes are, so that no rollout follows."""
-    some = {"targetVersion": NEW, "nodeSelector": {"matchLabels": {"first": "true"}}}
-    nodes = (control_plane("cp-a", labels={"first": "true"}), *THREE[1:])
-    groups = plan(some, cluster(*nodes))
-    assert [each.name for each in groups] == ["upgrade-cp-1"]
-    assert {"recordMachine": {"version": NEW, "certificates": True}} in groups[0].commands
-    kept = plan({**some, "certificateRenewal": False}, cluster(*nodes))
-    assert {"recordMachine": {"version": NEW}} in kept[0].commands
-
-
 def refusal(spec: dict[str, t.Any], facts: ClusterFacts) -> str:
     """What it is refused with; it names the field and a way out."""
     with pytest.raises(RefusedAction) as caught:
@@ -273,6 +222,12 @@ def refusal(spec: dict[str, t.Any], facts: ClusterFacts) -> str:
             {"targetVersion": NEW, "nodeSelector": {"matchLabels": {"pool": "a"}}},
             cluster(*THREE, worker("w", labels={"pool": "a"})),
             "leaves the API server of cp-a, cp-b, cp-c behind",
+        ),
+        # An apply that died before it uploaded the configuration.
+        (
+            {"targetVersion": NEW, "nodeSelector": {"matchLabels": {"pool": "a"}}},
+            cluster(control_plane("cp-a", NEW), worker("w", labels={"pool": "a"})),
+            "it selects no control plane Node, and the cluster's configuration is not at v1.21.0 yet",
         ),
         ({"targetVersion": NEW}, cluster(worker("w")), "no control plane Node"),
         ({"targetVersion": NEW}, cluster(*THREE, api_answers=False), "no API server of the cluster answers"),
