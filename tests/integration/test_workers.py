@@ -17,6 +17,7 @@ from lab_kubernetes import VERSION
 from stand_in_cloud import IMPOSSIBLE
 
 NAME = "prod"
+PATCHED = f"{VERSION.rpartition('.')[0]}.99"
 # What the steps of workers leave behind them: an entry of the journal, a machine's call, a provider's task.
 OUTWARD = r"Workers > .*after (journal|node|task)"
 # The step that removes workers.
@@ -132,6 +133,34 @@ def test_a_whole_life(workspace: Workers) -> None:
     workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").succeeded()
     assert workspace.cloud()["machines"] == {} and workspace.world()["violations"] == []
     assert [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"] == []
+
+
+def test_no_rollout_follows_an_upgrade_in_place(workspace: Workers) -> None:
+    """Machines, MachineSet, MachineDeployment and manifest have the version: reconcile has nothing to do."""
+    workspace.wanted(2)
+    file = workspace.folder / "clusters" / f"{NAME}.yaml"
+    written = list(yaml.safe_load_all(file.read_text()))
+    # The stand-in's kube-proxy is of one version for ever.
+    [control_plane] = [each for each in written if each["kind"] == "KubeadmControlPlane"]
+    control_plane["metadata"]["annotations"] = {"controlplane.cluster.x-k8s.io/skip-kube-proxy": ""}
+    file.write_text(yaml.safe_dump_all(written, sort_keys=False))
+    workspace.playbook("reconcile").succeeded()
+    names = workspace.whole(2)
+    world, path = workspace.world(), "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
+    text = f"apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nkubernetesVersion: {VERSION}\n"
+    metadata = {"name": "kubeadm-config", "namespace": "kube-system", "resourceVersion": "1"}
+    world["objects"][path] = {"metadata": metadata, "data": {"ClusterConfiguration": text}}
+    workspace.put_world(world)
+    binaries = {"source": "files", "path": "/opt/{version}"}
+    upgrade = json.dumps({"operator_spec": {"upgrade": {"targetVersion": PATCHED, "binaries": binaries}}})
+    workspace.playbook("action", "-e", upgrade).succeeded()
+    owners = [*workspace.objects("MachineSet"), *workspace.objects("MachineDeployment")]
+    versions = [each["spec"]["template"]["spec"]["version"] for each in owners]
+    versions += [each["spec"]["version"] for each in workspace.objects("Machine")]
+    manifest = file.read_text()
+    assert versions == [PATCHED] * 5 and manifest.count(f"version: {PATCHED}") == 2 and VERSION not in manifest
+    assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+    assert workspace.whole(2) == names
 
 
 def test_one_is_replaced_and_a_deployment_is_deleted(workspace: Workers) -> None:

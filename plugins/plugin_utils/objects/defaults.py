@@ -17,6 +17,7 @@ DEFAULT_FORMAT = "cloud-config"
 REPLICAS = "spec.replicas"
 ROLLOUT_AFTER = "spec.rollout.after"
 VERSION = "spec.version"
+WORKER_VERSION = "spec.template.spec.version"
 
 
 def left_out(control_plane: Mapping[str, Any]) -> tuple[str, ...]:

@@ -29,11 +29,13 @@ _HUB: t.Mapping[str, tuple[Keys, ...]] = {
     defaults.REPLICAS: (("spec", "replicas"),),
     defaults.ROLLOUT_AFTER: (("spec", "rollout", "after"),),
     defaults.VERSION: (("spec", "version"),),
+    defaults.WORKER_VERSION: (("spec", "template", "spec", "version"),),
 }
 _CLASSIC: t.Mapping[str, tuple[Keys, ...]] = {
     defaults.REPLICAS: (("spec", "replicas"),),
     defaults.ROLLOUT_AFTER: (("spec", "rolloutAfter"), ("spec", "upgradeAfter")),
     defaults.VERSION: (("spec", "version"),),
+    defaults.WORKER_VERSION: (("spec", "template", "spec", "version"),),
 }
 _WORK_TREES = {".git": "git", ".hg": "hg", ".svn": "svn", ".bzr": "bzr", ".jj": "jj"}
 

@@ -34,7 +34,7 @@ from .cluster_objects import (
 from .propagation import changed_paths, propagate
 from .resource_sets import stored_resource_sets
 from .secret_values import checked_secrets
-from .workers import stored_workers
+from .workers import stored_workers, versions_in_place
 
 _METADATA = ("labels", "annotations")
 # What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
@@ -110,6 +110,7 @@ def apply_manifest(
             changed(stored, merged)
             store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
     in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
+    versions_in_place.settle(store, manifest)
     changes += stored_health_checks.delete_others(store, manifest) + stored_resource_sets.delete_others(store, manifest)
     return changes + _in_place(store, manifest, before)
 
@@ -159,6 +160,7 @@ def _update_violations(store: Store, manifest: ClusterManifest) -> list[Violatio
         if stored is not None:
             update.validate_secret_update(stored, secret, was_initialized, report := manifest.report(secret))
             violations += report.violations
+    violations += versions_in_place.violations(store, manifest)
     violations += stored_resource_sets.update_violations(store, manifest)
     return violations + stored_health_checks.update_violations(store, manifest)
 

@@ -8,6 +8,7 @@ The page: docs/reference/snapshot.md.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Optional
@@ -157,8 +158,12 @@ def _deployment(view: View, entry: Object, owned: dict[str, list[MachineView]]) 
     due = after if after is not None and after < view.now else None
     template = document["spec"].get("template") or _EMPTY
     name, when = str(document["metadata"]["name"]), format_time(due) if due is not None else ""
-    next_set = template_hash.set_name(name, template_hash.template_hash(name, template, when))
     told = {each.name: template_hash.differences(each.template, template) for each in sets}
+    digests = (
+        template_hash.template_hash(name, template, f"{when} {count}" if count else when) for count in itertools.count()
+    )
+    # An Action changes the version of a set, whose name stays that of its former template.
+    next_set = next(each for each in (template_hash.set_name(name, one) for one in digests) if not told.get(each))
     # A set's creation is by the store's clock, which may be behind: its name alone says that it was made for this rollout.
     recent = {each.name for each in sets if due is None or each.created >= due or each.name == next_set}
     same = [each for each in sets if not told[each.name] and each.name in recent]

@@ -21,6 +21,7 @@ from ...objects import actions, kinds
 from ...objects.conditions import READY
 from ...observe.observation import observe
 from ...records.cluster_objects import ClusterObjects, Object
+from ...records.workers import versions_in_place
 from ...workload import swap
 from .. import freeze
 from ..matching import NodeNow
@@ -211,6 +212,7 @@ class Facts:
         return {
             "now": now_rfc3339(),
             "ignorePreflightErrors": sorted(ignored),
+            "deployments": versions_in_place.recorded(self._objects),
             "recordedVersion": str(((self._objects.control_plane or {}).get("spec") or {}).get("version") or ""),
         }
 

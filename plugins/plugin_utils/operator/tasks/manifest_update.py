@@ -18,23 +18,30 @@ from ...objects import defaults
 from ...records import control_plane_fields
 
 
-def follow_version(arguments: t.Mapping[str, t.Any], version: str) -> str:
-    """Set the manifest's spec.version and return the result as text.
+def follow_version(arguments: t.Mapping[str, t.Any], version: str, deployment: str = "") -> str:
+    """Set the version in the manifest and return the result as text.
 
-    The text states what was done, or what the user has to do.
+    It is the control plane's, or that of a MachineDeployment. The text states what was done, or what the user has to
+    do.
     """
     manifests = arguments.get("manifests") or []
     names = (manifests, arguments["namespace"], arguments["cluster"])
-    document = control_plane_fields.control_plane_document(*names) if manifests else None
+    document, field, owner = None, defaults.VERSION, "KubeadmControlPlane"
+    if deployment:
+        field, owner = defaults.WORKER_VERSION, f"MachineDeployment {deployment}"
+    if manifests and deployment:
+        document = control_plane_fields.deployment_document(*names, deployment)
+    elif manifests:
+        document = control_plane_fields.control_plane_document(*names)
     if document is None:
-        return "there is no manifest: the stored KubeadmControlPlane says the version now"
+        return f"there is no manifest of the {owner}: the stored one says the version now"
     try:
-        control_plane_fields.refuse_template(document, defaults.VERSION)
-        edit, raw = control_plane_fields.edited(document, defaults.VERSION, version)
+        control_plane_fields.refuse_template(document, field)
+        edit, raw = control_plane_fields.edited(document, field, version)
         if edit.before != edit.after:
             control_plane_fields.refuse_lost(edit)
     except (ManifestError, ControlPlaneFailure) as error:
-        return f"set spec.version to {version} in the manifest yourself, before the next reconcile: {error}"
+        return f"set {field} to {version} in the manifest yourself ({owner}), before the next reconcile: {error}"
     place = f"{edit.file}:{edit.line}: {edit.path}"
     if edit.before == edit.after:
         return f"{place} is {version} already"

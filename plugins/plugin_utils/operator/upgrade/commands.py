@@ -245,5 +245,14 @@ COMMANDS: tuple[Command, ...] = (
         _drain,
         {"timeoutSeconds": Parameter(command_type.INTEGER, default=settings.DRAIN_SECONDS, minimum=0)},
     ),
+    Command(
+        "recordWorkers",
+        lambda parameters, node: (
+            f"record {parameters['version']} on the Machine of each worker that has it, and on each MachineDeployment whose workers all do, "
+            "with its MachineSets and its manifest",
+        ),
+        {"version": version_parameter()},
+        scope=command_type.CLUSTER,
+    ),
     Command("kubectlUncordon", lambda parameters, node: (f"kubectl uncordon {node.name}",)),
 )

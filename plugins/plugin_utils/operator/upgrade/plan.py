@@ -18,6 +18,7 @@ from ....module_utils.common.violations import ManifestError
 from ...kubeadm import etcd_releases
 from ...kubeadm.configuration import any_form, kinds
 from ...objects.actions import FieldError
+from ...objects.kinds import LABEL_DEPLOYMENT_NAME
 from .. import command_type, node_selector
 from ..command_type import Parameter
 from ..planner_types import PARALLEL, SERIAL, ClusterFacts, GroupPlan, NodeFacts, RefusedAction
@@ -26,8 +27,9 @@ from . import commands as catalogue_upgrade
 PATH = "spec.upgrade"
 TARGET = f"{PATH}.targetVersion"
 # What the facts have in ``extra`` for an upgrade: preflight errors that the machines' images and configurations ignore, the version in the
-# KubeadmControlPlane, and whether kubeadm's DNS addon was left out of the cluster.
+# KubeadmControlPlane, those of MachineDeployments by the label of their Nodes, and whether kubeadm's DNS addon was left out of the cluster.
 EXTRA_IGNORED, EXTRA_RECORDED, EXTRA_WITHOUT_DNS = "ignorePreflightErrors", "recordedVersion", "withoutDns"
+EXTRA_DEPLOYMENTS = "deployments"
 # kubeadm leaves a DNS that is not there alone, but for these, which take it for one of an unknown version.
 _DNS_CHECKS = ("CoreDNSMigration", "CoreDNSUnsupportedPlugins")
 
@@ -128,6 +130,10 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
         groups.append(GroupPlan("record", (recorders[-1],), ({"recordControlPlane": {"version": str(target)}},)))
     if workers:
         groups.append(steps.group("upgrade-w", workers, "kubeadmUpgradeNode", gate=False))
+    if _unrecorded_workers(target, cluster, selected):
+        # On no worker: any of them can be left out.
+        recorder = min(cluster.control_plane_nodes, key=lambda each: not each.ready)
+        groups.append(GroupPlan("record-w", (recorder.name,), ({"recordWorkers": {"version": str(target)}},)))
     return tuple(groups)
 
 
@@ -216,6 +222,20 @@ def _done(node: NodeFacts, target: Version) -> bool:
 def _begun(node: NodeFacts, target: Version) -> bool:
     """Return whether a control plane Node's upgrade to this version is unfinished."""
     return _same(node.api_server_version, target) != _same(node.kubelet_version, target)
+
+
+def _unrecorded_workers(target: Version, cluster: ClusterFacts, selected: Sequence[NodeFacts]) -> bool:
+    """Return whether a MachineDeployment records an older version than its workers get.
+
+    They are the selected ones that are upgraded; and where all of them were, an upgrade ended before its record.
+    """
+    for label, recorded in (cluster.extra.get(EXTRA_DEPLOYMENTS) or {}).items():
+        own = [each for each in cluster.workers if each.labels.get(LABEL_DEPLOYMENT_NAME) == label]
+        left = [each for each in own if not _same(each.kubelet_version, target)]
+        version = _version(str(recorded))
+        if own and version is not None and version < target and (not left or any(each in selected for each in left)):
+            return True
+    return False
 
 
 def _unrecorded(target: Version, cluster: ClusterFacts) -> bool:
@@ -349,4 +369,13 @@ def _require_api_servers_first(
         raise RefusedAction(f"{PATH}.nodeSelector", None, rule, "Select the control plane's Nodes as well, or first.")
 
 
-__all__ = ["EXTRA_IGNORED", "EXTRA_RECORDED", "EXTRA_WITHOUT_DNS", "plan", "require_etcd", "target_of", "validate"]
+__all__ = [
+    "EXTRA_DEPLOYMENTS",
+    "EXTRA_IGNORED",
+    "EXTRA_RECORDED",
+    "EXTRA_WITHOUT_DNS",
+    "plan",
+    "require_etcd",
+    "target_of",
+    "validate",
+]

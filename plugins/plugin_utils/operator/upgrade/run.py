@@ -8,8 +8,13 @@ from __future__ import annotations
 import typing as t
 
 from ....module_utils.common import settings
+from ....module_utils.common.kubernetes_versions import read_version
+from ....module_utils.workload_api.compare_and_swap import Read
 from ...objects import origin
-from ..tasks import health_gate
+from ...records.workers import versions_in_place
+from ...workload.writes import Plan
+from ..tasks import health_gate, manifest_update
+from ..tasks.cluster_facts import NODES
 from ..tasks.context import CommandFailure, Run, TaskContext
 from .commands import PACKAGES, upgrade_arguments
 
@@ -242,6 +247,37 @@ def kubectl_uncordon(context: TaskContext, parameters: Parameters) -> None:
     context.note(str(done.get("message")))
 
 
+def record_workers(context: TaskContext, parameters: Parameters) -> None:
+    """Record the version of the workers whose kubelets report it.
+
+    A MachineDeployment's follows where all of its workers have it: otherwise the next rollout would replace those.
+    """
+    version, action = str(parameters["version"]), str(context.action["metadata"]["name"])
+
+    def listed(found: t.Mapping[str, t.Any]) -> Plan:
+        items = (found[NODES] or {}).get("items") or []
+        names = [
+            str(each["metadata"]["name"])
+            for each in items
+            if read_version(str(each["status"]["nodeInfo"]["kubeletVersion"])) == read_version(version)
+        ]
+        return Plan("the Nodes' kubelets were listed", facts={"names": names})
+
+    keep = ("items[].metadata.name", "items[].status.nodeInfo.kubeletVersion")
+    nodes = context.workload([Read(NODES, keep)], listed)["names"]
+    context.check_lock()
+    changed, left = versions_in_place.record_machines(context.objects, version, nodes)
+    for name, behind in left.items():
+        if behind:
+            changed.append(f"MachineDeployment {name} keeps its version, for these have another: {', '.join(behind)}")
+            continue
+        # Before the store: by that a later Action sees whether this was completed.
+        changed.append(f"manifest: {manifest_update.follow_version(context.arguments, version, name)}")
+        changed += versions_in_place.record_deployment(context.objects, name, version, action)
+    for each in changed:
+        context.note(each)
+
+
 REGISTRY: dict[str, Run] = {
     "preflight": preflight,
     "upgradeKubeadm": upgrade_kubeadm,
@@ -253,4 +289,5 @@ REGISTRY: dict[str, Run] = {
     "restartComponent": restart_component,
     "kubectlDrain": kubectl_drain,
     "kubectlUncordon": kubectl_uncordon,
+    "recordWorkers": record_workers,
 }

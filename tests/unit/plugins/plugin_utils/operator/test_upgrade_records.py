@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from upgrade_cases import NEW, OLD, THREE, cluster, control_plane, shape, worker
@@ -39,3 +40,26 @@ def test_what_the_store_says_follows() -> None:
     assert {"recordMachine": {"version": NEW, "certificates": True}} in groups[0].commands
     kept = plan({**some, "certificateRenewal": False}, cluster(*nodes))
     assert {"recordMachine": {"version": NEW}} in kept[0].commands
+
+
+def test_what_the_store_says_of_workers_follows() -> None:
+    """At the end, on no worker; also where an earlier upgrade ended before it, and not where some workers stay behind for good."""
+    done: tuple[NodeFacts, ...] = (control_plane("cp-a", NEW, NEW),)
+    label = {"cluster.x-k8s.io/deployment-name": "md"}
+    new, old, other = worker("w-1", NEW, labels=label), worker("w-2", labels=label), worker("x-1", labels={"pool": "x"})
+    record = ("record-w", ("cp-a",))
+
+    def planned(recorded: str, *workers: NodeFacts, **spec: t.Any) -> list[tuple[str, tuple[str, ...]]]:
+        extra = {"deployments": {"md": recorded, "empty": OLD}}
+        return shape(
+            plan({"targetVersion": NEW, **spec}, cluster(*done, *workers, lowest=NEW, configured=NEW, extra=extra))
+        )
+
+    assert planned(OLD, new, old) == [("upgrade-w", ("w-2",)), record]
+    assert planned(OLD, new) == [record]
+    assert planned(NEW, new) == planned("v1.22.0", new) == []
+    assert planned(OLD, new, old, other, nodeSelector={"matchLabels": {"pool": "x"}}) == [("upgrade-w", ("x-1",))]
+    down = dataclasses.replace(done[0], ready=False)
+    done = (down, control_plane("cp-b", NEW, NEW))
+    pool = {"nodeSelector": {"matchLabels": label}}
+    assert planned(OLD, old, **pool) == [("upgrade-w", ("w-2",)), ("record-w", ("cp-b",))]

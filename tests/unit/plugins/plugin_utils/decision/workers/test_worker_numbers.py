@@ -221,6 +221,17 @@ def test_the_current_set() -> None:
         assert found.set_name().startswith("workers-") and (found.set_name() == current or current is None)
 
 
+def test_a_set_whose_version_an_action_changed() -> None:
+    """Its name stays that of its former template: back at that, the deployment gets a set of another name."""
+    builder = deployment(healthy(3)).owned("old")
+    [before] = read_workers(read_snapshot(builder.build())).deployments
+    builder.entry["machineSets"][0]["metadata"]["name"] = before.set_name()
+    [found] = read_workers(read_snapshot(builder.build())).deployments
+    assert found.current is None and found.set_name() != before.set_name()
+    [again] = read_workers(read_snapshot(builder.build())).deployments
+    assert again.set_name() == found.set_name()
+
+
 COUNTS = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2))
 
 
