@@ -121,7 +121,7 @@ class ActionModule(ControlPlaneAction):
                 f"{actions.label(root)}: {busy}, and Actions keep out of its way. Nothing was started. Let it end first "
                 f"(kubeadm.control_plane.reconcile --limit {self.host_of(cluster_objects.name)}), then run this again."
             )
-        amid = operator_respect.amid_rotation(cluster_objects, what)
+        amid = operator_respect.amid_rotation(cluster_objects, root)
         if amid and not offline:
             raise ControlPlaneFailure(f"{actions.label(root)}: {amid}")
 

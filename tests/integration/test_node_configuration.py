@@ -217,6 +217,10 @@ def test_a_new_name_makes_a_new_certificate(machine: Machine) -> None:
     assert (found.components, found.certificates) == ([], ["apiserver"])
     assert found.lines == ["certificate apiserver: a new one with new.example.com and without old.example.com"]
     pki = Path(machine.places.kubernetes) / "pki"
+    with (pki / "apiserver.crt").open("a") as file:
+        file.write((pki / "ca.crt").read_text())
+    [line] = machine.compared(configuration, "kube-apiserver", certificates=["apiserver"]).lines
+    assert line.startswith(found.lines[0] + " and without what the file has behind it")
     made = Path(machine.places.state) / "compare" / "new" / "certificates"
     wanted = {"new.example.com", "10.96.0.1", "10.0.0.10", "node"}
     assert alternative_names.alternative_names((made / "apiserver.crt").read_text()) >= wanted

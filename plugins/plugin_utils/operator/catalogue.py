@@ -56,3 +56,14 @@ def describe(descriptors: Sequence[Mapping[str, Any]], node: NodeFacts) -> list[
         command, parameters = split(descriptor)
         lines += command.describe(parameters, node)
     return lines
+
+
+def stops_api_server(descriptors: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first that stops an API server or etcd, else ""."""
+    for descriptor in descriptors:
+        # One that another release planned, or somebody edited, is refused when its turn comes.
+        if not descriptor_errors(descriptor, ""):
+            command, parameters = split(descriptor)
+            if command.stops_api_server(parameters):
+                return command.name
+    return ""

@@ -17,17 +17,6 @@ from ..objects.actions import Object
 from . import catalogue, freeze
 
 
-def stops_api_server(descriptors: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether one of these commands stops a control plane's API server."""
-    for descriptor in descriptors:
-        # One that another release planned, or somebody edited, is refused when its turn comes.
-        if not catalogue.descriptor_errors(descriptor, ""):
-            command, parameters = catalogue.split(descriptor)
-            if command.stops_api_server(parameters):
-                return True
-    return False
-
-
 def leaving(plan: Mapping[str, Any], tasks: Sequence[Object]) -> tuple[str, ...]:
     """Return the machines that leave the endpoint while these Tasks run.
 
@@ -38,7 +27,7 @@ def leaving(plan: Mapping[str, Any], tasks: Sequence[Object]) -> tuple[str, ...]
     stopped = [
         name
         for name, commands in ((each["spec"].get("nodeName"), each["spec"].get("commands")) for each in tasks)
-        if name in control_planes and stops_api_server(commands or ())
+        if name in control_planes and catalogue.stops_api_server(commands or ())
     ]
     if not plan["facts"]["apiAnswers"] or set(stopped) >= set(control_planes):
         return ()

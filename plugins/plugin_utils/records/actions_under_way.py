@@ -15,12 +15,27 @@ from ...module_utils.common.bounded_yaml import read_json
 from ..decision import ownership
 from ..decision.rollout.in_place import rotation_completed, rotation_told
 from ..kubeadm.certificate_files import AUTHORITIES
-from ..objects import kinds
+from ..objects import actions, kinds
 from .cluster_objects import SECRET, ClusterObjects, Object
 
 ROTATION = "rotateCertificateAuthorities"
 # Each writes certificates or manifests as kubeadm makes them: that undoes what a stage of a rotation has on the nodes.
 _UNDO_A_ROTATION = ("upgrade", "renewCertificates", "changeConfiguration")
+# What they change nodes and records with: a custom workflow, a TaskGroup or a Task may have these commands as well.
+COMMANDS = (
+    "upgradeKubeadm",
+    "kubeadmUpgradeApply",
+    "kubeadmUpgradeNode",
+    "upgradeKubeletAndKubectl",
+    "kubeadmRenewCertificates",
+    "renewKubeletClientCertificate",
+    "bootstrapKubeletAgain",
+    "renewKubeconfigSecret",
+    "changeControlPlaneConfiguration",
+    "recordClusterConfiguration",
+    "changeKubeletConfiguration",
+    "changeKubeProxyConfiguration",
+)
 
 
 def unfinished_rotation(objects: ClusterObjects) -> t.Optional[Object]:
@@ -40,18 +55,29 @@ def unfinished_rotation(objects: ClusterObjects) -> t.Optional[Object]:
     return {"action": action, "authorities": [each for each in AUTHORITIES if f"{each}.new.crt" in data]}
 
 
-def amid_rotation(objects: ClusterObjects, what: str) -> str:
+def amid_rotation(objects: ClusterObjects, root: Object) -> str:
     """Return why an unfinished rotation refuses an Action, else "".
 
-    The rotation was given up in the middle; the text ends with the remedy.
+    The Action may be a TaskGroup or a Task by itself. The rotation was given up in the middle; the text ends with the remedy.
     """
-    rotation = unfinished_rotation(objects)
-    if rotation is None or what not in _UNDO_A_ROTATION:
+    rotation, kind = unfinished_rotation(objects), actions.what(root)
+    undoes = kind if kind in _UNDO_A_ROTATION else next((each for each in _commands(root) if each in COMMANDS), "")
+    if rotation is None or not undoes:
         return ""
     return (
-        f"{rotation_told(objects.name, rotation)}, and {what} would take away from the nodes what it needs there. Nothing was started. "
+        f"{rotation_told(objects.name, rotation)}, and {undoes} would take away from the nodes what it needs there. Nothing was started. "
         f"Complete the rotation first ({rotation_completed(objects.name, rotation, len(objects.machines))}), then run this again."
     )
+
+
+def _commands(root: Object) -> list[str]:
+    """Return the names of the commands that the user wrote."""
+    spec = root["spec"]
+    groups = [each["spec"] for each in (spec.get(actions.CUSTOM) or {}).get("workflow") or ()] or [spec]
+    descriptors = [
+        each for group in groups for each in ((group.get("template") or {}).get("spec") or group).get("commands") or ()
+    ]
+    return [name for each in descriptors for name in each]
 
 
 def left_behind(objects: ClusterObjects) -> str:

@@ -19,6 +19,7 @@ from ...common import guard, settings
 from ...common.guard import NodeError
 from ...common.redact import redact
 from ..certificates.alternative_names import alternative_names, certificate_bytes
+from ..certificates.der import pem_certificates
 from ..certificates.served import listener, presented
 from . import pod_processes
 from .configuration_change import Change, Places
@@ -41,6 +42,8 @@ _STARTS = 3
 _WHY = re.compile(r'(error|panic|fatal|F\d{4} |\{"level":"fatal")', re.IGNORECASE)
 _LOG_BYTES = 16 * 1024
 _LONGEST = 600
+# Source: docs/rotate_certificate_authorities.md, "Running pods".
+_BEHIND = "without what the file has behind it: pods that run since before a rotation don't trust this API server until they are restarted"
 
 
 @dataclass
@@ -114,12 +117,13 @@ def compare(request: t.Mapping[str, t.Any], places: Places, folder: str) -> Comp
             found.missing += [f"{component}: {each}" for each in missing_files(after, current)]
     for name in request["certificates"]:
         certificate, _key = make.certificate(name, request["configuration"], new_folder)
-        wanted_names = alternative_names(_text(certificate))
-        present = alternative_names(_text(os.path.join(make.certificates, f"{CERTIFICATES[name][0]}.crt")))
+        in_use = _text(os.path.join(make.certificates, f"{CERTIFICATES[name][0]}.crt"))
+        wanted_names, present = alternative_names(_text(certificate)), alternative_names(in_use)
         if wanted_names != present:
             found.certificates.append(name)
             added, gone = sorted(wanted_names - present), sorted(present - wanted_names)
             texts = ([f"with {', '.join(added)}"] if added else []) + ([f"without {', '.join(gone)}"] if gone else [])
+            texts += [_BEHIND] if pem_certificates(in_use)[1:] else []
             found.lines.append(f"certificate {name}: a new one {' and '.join(texts)}")
     return found
 
@@ -209,14 +213,9 @@ class _Part:
 
     def _certificate_files(self, name: str) -> tuple[tuple[str, str], ...]:
         """Return the paths of a certificate and its key, and their backups'."""
-        file = CERTIFICATES[name][0]
-        return tuple(
-            (
-                os.path.join(self.make.certificates, f"{file}.{suffix}"),
-                os.path.join(self.work.backup, f"{file.replace('/', '-')}.{suffix}"),
-            )
-            for suffix in ("crt", "key")
-        )
+        files = [f"{CERTIFICATES[name][0]}.{suffix}" for suffix in ("crt", "key")]
+        live, kept = self.make.certificates, self.work.backup
+        return tuple((os.path.join(live, each), os.path.join(kept, each.replace("/", "-"))) for each in files)
 
     @staticmethod
     def _keep(source: str, kept: str) -> None:

@@ -82,12 +82,12 @@ def rotation_told(cluster: str, rotation: Mapping[str, Any]) -> str:
 def rotation_completed(cluster: str, rotation: Mapping[str, Any], machines: int) -> str:
     """Return the command that completes a rotation.
 
-    It starts an Action of a new name, with the same authorities, and with the consent to an outage where there is one
-    machine.
+    It starts an Action of a new name, with the same authorities, and with the consent to an outage where one or two
+    machines need it.
     """
     authorities = [each for each in rotation.get("authorities") or () if each.isalnum() and each.isascii()]
     wanted: dict[str, Any] = {"authorities": authorities} if authorities else {}
-    if machines == 1:
+    if machines == 1 or (machines == 2 and "etcd" in (authorities or ["etcd"])):
         wanted["acceptOutage"] = True
     options = json.dumps({"operator_spec": {"rotateCertificateAuthorities": wanted}})
     return f"kubeadm.control_plane.action --limit {typed_name(cluster, 'CLUSTER')} -e '{options}'"

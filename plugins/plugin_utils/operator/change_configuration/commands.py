@@ -108,7 +108,10 @@ COMMANDS: tuple[Command, ...] = (
         "changeControlPlaneConfiguration",
         _change,
         {**_CONTROL_PLANE, "timeoutSeconds": _SECONDS},
-        stops_api_server=lambda parameters: bool({"etcd", "kube-apiserver"} & set(parameters["components"])),
+        # Each of the certificates is etcd's or the API server's, which is restarted with it.
+        stops_api_server=lambda parameters: bool(
+            parameters["certificates"] or {"etcd", "kube-apiserver"} & set(parameters["components"])
+        ),
     ),
     Command(
         "recordClusterConfiguration", _record, {"patch": _PATCH, "changes": _WORDS}, scope=command_type.CONTROL_PLANE

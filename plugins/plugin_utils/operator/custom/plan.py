@@ -117,13 +117,15 @@ def group_plan(name: str, spec: Mapping[str, Any], facts: ClusterFacts, path: st
     nodes = _nodes(spec, facts, path)
     _require_etcd(spec["template"]["spec"]["commands"], facts, f"{path}.template.spec")
     policy = str(spec.get("policy", SERIAL))
-    return GroupPlan(
+    planned = GroupPlan(
         name=name,
         nodes=tuple(each.name for each in nodes),
         commands=tuple(spec["template"]["spec"]["commands"]),
         policy=policy,
         max_unavailable=int(spec.get("maxUnavailable") or 1) if policy == PARALLEL else 1,
     )
+    _require_one_at_a_time(planned, nodes, path)
+    return planned
 
 
 def task_plan(spec: Mapping[str, Any], facts: ClusterFacts) -> GroupPlan:
@@ -168,6 +170,22 @@ def _require_etcd(commands: Sequence[Mapping[str, Any]], facts: ClusterFacts, pa
             parameters = each.get(name) or {}
             if parameters.get("version") and parameters.get("etcdUpgrade") is not False:
                 upgrade.require_etcd(str(parameters["version"]), facts, f"{path}.commands[{index}].{name}.version")
+
+
+def _require_one_at_a_time(planned: GroupPlan, nodes: Sequence[NodeFacts], path: str) -> None:
+    """Refuse to stop two Nodes' etcd members or API servers at once.
+
+    Each Node asks whether the others are a quorum before it stops its own member: two that ask at the same moment both hear that they are.
+    """
+    control_plane = [each.name for each in nodes if each.control_plane]
+    stops = catalogue.stops_api_server(planned.commands)
+    if stops and planned.max_unavailable > 1 and len(control_plane) > 1:
+        rule = (
+            f"would have {stops} run on up to {min(planned.max_unavailable, len(control_plane))} control plane Nodes at once "
+            f"({', '.join(control_plane)}): etcd could lose its quorum, and clients every API server"
+        )
+        fix = f"Leave policy: {PARALLEL} out, or give the control plane Nodes a TaskGroup of their own without it."
+        raise RefusedAction(f"{path}.maxUnavailable", planned.max_unavailable, rule, fix)
 
 
 def _no_node(path: str, name: str, facts: ClusterFacts) -> RefusedAction:

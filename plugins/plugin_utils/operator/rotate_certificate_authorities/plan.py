@@ -18,7 +18,8 @@ from ..planner_types import ClusterFacts, GroupPlan, RefusedAction
 from .stages import DROP, ISSUE, TRUST
 
 PATH = "spec.rotateCertificateAuthorities"
-# Consent to the outage of a control plane of one node, on which nothing answers while its components restart.
+# Consent to the outage of a control plane of one node, on which nothing answers while its components restart, or of two etcd members,
+# of which neither is a quorum without the other.
 OUTAGE = "acceptOutage"
 _FIELDS = ("authorities", "tokensTimeoutSeconds", "restartWorkloads", OUTAGE)
 # Whose pods are restarted that have a token of the old key: nobody's, kube-proxy's and CoreDNS's, or everybody's.
@@ -48,7 +49,7 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
         rule = f"must be one of {', '.join(WORKLOADS)}"
         found.append(FieldError(f"{path}.restartWorkloads", whose, rule, f"Leave it out for {ADDONS}."))
     if not isinstance(spec.get(OUTAGE, False), bool):
-        fix = "Leave it out for false, or give true for a control plane of one node."
+        fix = "Leave it out for false, or give true for a control plane of one or two nodes."
         found.append(FieldError(f"{path}.{OUTAGE}", spec[OUTAGE], "must be true or false", fix))
     return found
 
@@ -97,7 +98,7 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
 
     Raises:
         RefusedAction: there is no control plane Node, no API answers, a Node is not Ready, or there is one control
-            plane Node alone and no consent to its outage.
+            plane Node alone, or two etcd members that restart, and no consent to the outage.
     """
     authorities = chosen(spec, facts.external_etcd)
     if not facts.control_plane_nodes:
@@ -119,11 +120,18 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
             "Bring them back, or take them out of the cluster (kubectl delete node), then begin again.",
         )
     control_plane = tuple(each.name for each in facts.control_plane_nodes)
-    if len(control_plane) == 1 and not spec.get(OUTAGE):
+    rule = ""
+    if len(control_plane) == 1:
         rule = (
             f"{control_plane[0]} is the only control plane Node: with no other to answer, the API and etcd are away each time that "
             "their components restart, several times in a rotation and for up to some minutes"
         )
+    elif len(control_plane) == 2 and ETCD in authorities:
+        rule = (
+            f"{control_plane[0]} and {control_plane[1]} are the only control plane Nodes: of two etcd members neither is a quorum without "
+            "the other, so the API is away each time that one restarts, several times in a rotation"
+        )
+    if rule and not spec.get(OUTAGE):
         fix = f"Give {OUTAGE}: true if that may be, or scale the control plane to 3 first."
         raise RefusedAction(f"{PATH}.{OUTAGE}", None, rule, fix)
     workers = tuple(each.name for each in facts.workers) if CA in authorities else ()

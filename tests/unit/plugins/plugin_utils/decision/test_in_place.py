@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pytest
 from builders import Builder, at, healthy
 from decisions import step
 
@@ -57,9 +58,18 @@ class TestRotation:
         assert said["message"].startswith(begun) and "what would follow: 3 of 5" in said["message"]
         spec = '{"operator_spec": {"rotateCertificateAuthorities": {"authorities": ["ca", "etcd"]}}}'
         assert f"kubeadm.control_plane.action --limit prod -e '{spec}'" in said["fix"]
-        alone = decide(self.half_rotated(healthy(1, replicas=3)).build())["blockedOn"][0]
-        # Without this consent it would be refused.
-        assert '"acceptOutage": true' in alone["fix"] and "acceptOutage" not in said["fix"]
+        assert "acceptOutage" not in said["fix"]
+
+    @pytest.mark.parametrize(
+        ("machines", "authorities", "consent"),
+        [(1, ["ca"], True), (2, ["ca", "etcd"], True), (2, [], True), (2, ["ca"], False), (3, ["etcd"], False)],
+    )
+    def test_the_consent_without_which_it_would_be_refused_is_there(
+        self, machines: int, authorities: list[str], consent: bool
+    ) -> None:
+        builder = healthy(machines, replicas=5)
+        builder.snapshot["unfinishedRotation"] = {"action": "rotate-1", "authorities": authorities}
+        assert ('"acceptOutage": true' in decide(builder.build())["blockedOn"][0]["fix"]) is consent
 
     def test_no_machine_is_replaced_and_none_is_taken_away_for_it(self) -> None:
         def outdated(surge: int) -> Builder:

@@ -103,6 +103,30 @@ def test_the_parallel_policy_has_its_budget() -> None:
     assert (only.policy, only.max_unavailable) == ("Parallel", 2)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"restartComponent": {"component": "etcd"}},
+        {"restartComponent": {"component": "kube-apiserver"}},
+        {"kubeadmUpgradeNode": {"version": "v1.20.4"}},
+        {"trustNewAuthorities": {"authorities": ["etcd"]}},
+        {"changeControlPlaneConfiguration": {"patch": {}, "certificates": ["etcd-peer"]}},
+    ],
+)
+def test_no_two_control_plane_nodes_are_without_etcd_or_api_server_at_once(command: dict[str, object]) -> None:
+    """Each would hear from etcd that the others are a quorum. Workers go in parallel, and a single control plane Node beside them."""
+    wanted = group("a", "pass", command, policy="Parallel", maxUnavailable=2)
+    said = r"maxUnavailable: would have .* up to 2 control plane Nodes at once \(cp-a, cp-b, cp-c\): etcd could lose its quorum"
+    detached = {key: value for key, value in wanted.items() if key != "name"}
+    for root in (action(wanted), document("TaskGroup", "alone", detached)):
+        with pytest.raises(RefusedAction, match=said):
+            freeze.freeze(hub(root), facts())
+    everywhere = {**wanted, "nodeSelector": {}}
+    assert freeze.freeze(hub(action(everywhere)), facts(node("cp-a"), node("w-1", ""), node("w-2", "")))["groups"]
+    for harmless in ({**wanted, "maxUnavailable": 1}, {**wanted, "commands": ["waitHealthy"]}):
+        assert freeze.freeze(hub(action(harmless)), facts())["groups"]
+
+
 def test_the_text_of_a_plan_has_every_task_in_order_with_what_it_would_run() -> None:
     command = {"command": {"argv": ["systemctl", "restart", "a b"]}}
     root = hub(action(group("b", command, "pass"), group("a", selector={}, policy="Parallel", maxUnavailable=2)))

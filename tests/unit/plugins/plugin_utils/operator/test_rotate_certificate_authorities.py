@@ -21,7 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rot
     plan as rotate,
 )
 
-NODES = (NodeFacts("cp-1", True), NodeFacts("cp-2", True), NodeFacts("worker-1", False))
+NODES = (*(NodeFacts(f"cp-{number}", True) for number in (1, 2, 3)), NodeFacts("worker-1", False))
 FACTS = ClusterFacts("prod", "v1.20.2", NODES)
 
 
@@ -71,12 +71,12 @@ def test_each_stage_on_every_node_before_the_next() -> None:
     for group in groups:
         assert (group.policy, group.max_unavailable) == ("Serial", 1)
         if group.name.endswith("prove"):
-            assert group.nodes == ("cp-1", "cp-2", "worker-1")
+            assert group.nodes == ("cp-1", "cp-2", "cp-3", "worker-1")
 
 
 def test_workers_matter_to_the_cluster_ca_alone() -> None:
     groups = rotate.plan({"authorities": ["etcd", "frontProxy", "serviceAccount"]}, FACTS)
-    assert {name for each in groups for name in each.nodes} == {"cp-1", "cp-2"}
+    assert {name for each in groups for name in each.nodes} == {"cp-1", "cp-2", "cp-3"}
     assert not [each for each in rotate.plan({"authorities": ["etcd"]}, FACTS) if "tokens" in each.name]
 
 
@@ -100,7 +100,7 @@ def test_external_etcd_is_its_owners() -> None:
 @pytest.mark.parametrize(
     ("facts", "rule"),
     [
-        (dataclasses.replace(FACTS, nodes=NODES[2:]), "no control plane Node"),
+        (dataclasses.replace(FACTS, nodes=NODES[3:]), "no control plane Node"),
         (dataclasses.replace(FACTS, api_answers=False), "no API server answers"),
         (dataclasses.replace(FACTS, nodes=(*NODES, NodeFacts("worker-2", False, ready=False))), "worker-2"),
         (dataclasses.replace(FACTS, nodes=(*NODES, NodeFacts("worker-3", False, reachable=False))), "worker-3"),
@@ -114,10 +114,21 @@ def test_refused_before_anything_is_begun(facts: ClusterFacts, rule: str) -> Non
 @pytest.mark.parametrize("authorities", [["ca"], ["etcd"], ["frontProxy"], ["serviceAccount"], list(AUTHORITIES)])
 def test_one_control_plane_node_asks_for_consent_to_its_outage(authorities: list[str]) -> None:
     """It has no other that answers while it restarts; with others, there is no outage and nothing to consent to."""
-    single = dataclasses.replace(FACTS, nodes=(NODES[0], NODES[2]))
+    single = dataclasses.replace(FACTS, nodes=(NODES[0], NODES[3]))
     for refused in ({}, {"acceptOutage": False}):
         with pytest.raises(RefusedAction, match="cp-1 is the only control plane Node") as said:
             rotate.plan({"authorities": authorities, **refused}, single)
         assert "acceptOutage: true" in str(said.value)
     assert rotate.plan({"authorities": authorities, "acceptOutage": True}, single)
     assert rotate.plan({"authorities": authorities}, FACTS)
+
+
+def test_two_etcd_members_ask_for_it_where_they_restart() -> None:
+    """Neither is a quorum without the other. Of two API servers one answers, and an external etcd is not restarted."""
+    two = dataclasses.replace(FACTS, nodes=(*NODES[:2], NODES[3]))
+    for authorities in ({}, {"authorities": ["ca", "etcd"]}):
+        with pytest.raises(RefusedAction, match="cp-1 and cp-2 are the only control plane Nodes: of two etcd members"):
+            rotate.plan(authorities, two)
+        assert rotate.plan({**authorities, "acceptOutage": True}, two)
+    assert rotate.plan({"authorities": ["ca", "frontProxy", "serviceAccount"]}, two)
+    assert rotate.plan({}, dataclasses.replace(two, external_etcd=True))

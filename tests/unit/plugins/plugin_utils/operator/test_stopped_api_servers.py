@@ -11,7 +11,11 @@ import typing as t
 import pytest
 from operator_cases import action, facts, group, hub, node
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import freeze, stopped_api_servers
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import (
+    catalogue,
+    freeze,
+    stopped_api_servers,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import ClusterFacts
 
 Object = dict[str, t.Any]
@@ -48,7 +52,7 @@ def task(name: str, *commands: t.Any) -> Object:
     ],
 )
 def test_what_stops_an_api_server(command: t.Any, stops: bool) -> None:
-    assert stopped_api_servers.stops_api_server([{"pass": {}}, command]) is stops
+    assert bool(catalogue.stops_api_server([{"pass": {}}, command])) is stops
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,7 @@ def test_what_stops_an_api_server(command: t.Any, stops: bool) -> None:
 )
 def test_a_change_stops_it_by_the_components_that_it_changes(components: list[str], stops: bool) -> None:
     change = {"patch": {}, "changes": ["a change"], "components": components}
-    assert stopped_api_servers.stops_api_server([{"changeControlPlaneConfiguration": change}]) is stops
+    assert bool(catalogue.stops_api_server([{"changeControlPlaneConfiguration": change}])) is stops
 
 
 def test_the_machine_of_the_node_that_it_is_done_on_leaves() -> None:

@@ -10,19 +10,20 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from operator_cases import action, facts, group, hub
+from operator_cases import action, document, facts, group, hub
 from operator_workspace import NAME, OperatorWorkspace
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import freeze
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue, freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.materials import (
     Materials,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.certificates import KeyPair
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.actions_under_way import (
+    COMMANDS,
     amid_rotation,
     left_behind,
     under_way,
@@ -143,11 +144,30 @@ def test_a_rotation_whose_record_was_damaged_is_one_all_the_same(store: FileStor
 
 @pytest.mark.parametrize("what", ["upgrade", "renewCertificates", "changeConfiguration"])
 def test_in_the_middle_of_a_rotation_kubeadm_writes_nothing_of_its_own(store: FileStore, what: str) -> None:
-    assert amid_rotation(read(store), what) == ""
+    root = document("Action", "second", {what: {}})
+    assert amid_rotation(read(store), root) == ""
     rotate(store)
-    said = amid_rotation(read(store), what)
+    said = amid_rotation(read(store), root)
     assert "rotation of ca, serviceAccount, started by the Action rotate-1, is not over" in said and what in said
     assert '"authorities": ["ca", "serviceAccount"]' in said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_in_the_middle_of_a_rotation_no_command_of_kubeadms_runs_in_a_workflow_of_ones_own(
+    store: FileStore, command: str
+) -> None:
+    """Of an Action as of a TaskGroup and a Task without one. Each is a command that there is; others are let through."""
+    rotate(store)
+    assert command in catalogue.COMMANDS
+
+    def three(name: str) -> list[Object]:
+        template = {"nodeSelector": {}, "commands": ["pass", {name: {}}]}
+        task = {"nodeName": "w-1", "commands": ["pass", {name: {}}]}
+        custom = action(group("a"), {"name": "b", **template})
+        return [hub(custom), hub(document("TaskGroup", "b", template)), hub(document("Task", "b", task))]
+
+    assert all(f"and {command} would" in amid_rotation(read(store), root) for root in three(command))
+    assert all(amid_rotation(read(store), root) == "" for root in three("restartComponent"))
 
 
 def test_a_rotation_is_completed_though_a_rollout_or_a_remediation_waits_for_it(store: FileStore) -> None:
@@ -156,7 +176,7 @@ def test_a_rotation_is_completed_though_a_rollout_or_a_remediation_waits_for_it(
     assert under_way(read(store), what) == "a rollout is under way (status.rollout)"
     rotate(store)
     store.modify(CONTROL_PLANE, "default", PLANE, lambda each: each["metadata"].update(annotations=REMEDIATION))
-    assert under_way(read(store), what) == "" == amid_rotation(read(store), what)
+    assert under_way(read(store), what) == "" == amid_rotation(read(store), document("Action", "second", {what: {}}))
     assert "a rollout is under way" in under_way(read(store), "custom")
     store.modify(MACHINE, "default", "prod-y", lambda each: each["metadata"].update(finalizers=["a.b/c"]))
     store.delete(MACHINE, "default", "prod-y")
