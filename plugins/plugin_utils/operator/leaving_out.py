@@ -16,8 +16,8 @@ from . import catalogue, command_type
 from .matching import Execution, NodeNow
 
 _INSTEAD = (
-    "Nothing was done. Mend the Node and retry. Or abort the Action and begin it again with the same spec, which is planned for the Nodes that "
-    "the cluster has then: one whose machine is gone has to be out of the cluster first."
+    "Nothing was done. Mend the Node and retry. Or abort the Action and begin it again with the same spec (a renewal without withinDays), which is "
+    "planned for the Nodes that the cluster has then: one whose machine is gone has to be out of the cluster first."
 )
 
 
