@@ -62,19 +62,24 @@ def copy_of(obj: Object, uids: t.Mapping[str, str]) -> Object:
     return {**made, "metadata": metadata}
 
 
-def difference(wanted: t.Any, found: t.Any, path: str = "") -> t.Optional[str]:
+def difference(wanted: t.Any, found: t.Any, path: str = "", filled: bool = True) -> t.Optional[str]:
     """Return the path at which a stored copy differs, else None.
 
-    An API server fills in what is left out (a spec's defaults, a Secret's type); nothing else may be more or less. An
-    empty mapping or list and a field that isn't there are the same.
+    An empty mapping or list and a field that isn't there are the same.
+
+    Args:
+        wanted: the copy as it is to be.
+        found: the copy as it is stored.
+        path: of both in the object, "" for the whole.
+        filled: whether to leave out of account what an API server may have filled in: a spec's defaults, a Secret's type.
     """
     if isinstance(wanted, dict) or (wanted is None and isinstance(found, dict)):
         wanted, found = wanted or {}, found if isinstance(found, dict) else {}
         for key in sorted({*wanted, *found}):
             own = f"{path}.{key}" if path else key
-            if key not in wanted and (path.startswith("spec") or own in ("type", "spec")):
+            if filled and key not in wanted and (path.startswith("spec") or own in ("type", "spec")):
                 continue
-            inner = difference(wanted.get(key), found.get(key), own)
+            inner = difference(wanted.get(key), found.get(key), own, filled)
             if inner is not None:
                 return inner
         return None
@@ -83,7 +88,7 @@ def difference(wanted: t.Any, found: t.Any, path: str = "") -> t.Optional[str]:
         if len(wanted) != len(found):
             return path
         for index, each in enumerate(wanted):
-            inner = difference(each, found[index], f"{path}[{index}]")
+            inner = difference(each, found[index], f"{path}[{index}]", filled)
             if inner is not None:
                 return inner
         return None
@@ -98,13 +103,18 @@ class Copies:
         namespace: the cluster's namespace, the same in both.
         where: how messages name the other store.
         seen: uids (of where they were made) of what the first store is known to have had.
+        replaced: uids (the same) whose copies become those of another object of the same name. For an export alone, where what was deleted and
+            made again under its name is the new one, too: elsewhere the one that is there may be in use.
     """
 
-    def __init__(self, target: Store, namespace: str, where: str, seen: t.Iterable[str] = ()) -> None:
+    def __init__(
+        self, target: Store, namespace: str, where: str, seen: t.Iterable[str] = (), replaced: t.Iterable[str] = ()
+    ) -> None:
         self._target = target
         self._namespace = namespace
         self._where = where
         self._seen = frozenset(seen)
+        self._replaced = frozenset(replaced)
 
     def bring(self, graph: Graph) -> list[str]:
         """Create or update the copy of every object, owners first.
@@ -125,9 +135,12 @@ class Copies:
                 stored = self._target.create(wanted)
             else:
                 self._require_copy(obj, stored)
-                if difference(wanted, _plain(stored)) is not None:
-                    done.append(f"change {obj['kind']} {obj['metadata']['name']}")
+                # Also what the copy has more: a field that was removed since. Where that is a server's default, nothing changes.
+                if difference(wanted, _plain(stored), filled=False) is not None:
+                    before = stored["metadata"]["resourceVersion"]
                     stored = self._target.update({**wanted, "metadata": {**wanted["metadata"], **_own(stored)}})
+                    if stored["metadata"]["resourceVersion"] != before:
+                        done.append(f"change {obj['kind']} {obj['metadata']['name']}")
             uids[str(obj["metadata"]["uid"])] = str(stored["metadata"]["uid"])
             known[key_of(obj)] = stored
         # Only now that everything is there: what is in deletion can't be given finalizers any more.
@@ -169,7 +182,7 @@ class Copies:
             if stored is None:
                 raise self._not_there(obj, "it is not there")
             uids[str(obj["metadata"]["uid"])] = str(stored["metadata"]["uid"])
-            differs = difference(copy_of(obj, uids), _plain(stored))
+            differs = difference(copy_of(obj, uids), _plain(stored), filled=bool(self._target.host()))
             if differs is not None:
                 raise self._not_there(obj, f"{differs} is another than it was")
             if deletion_marks.is_marked(stored) != (key_of(obj) in going):
@@ -253,6 +266,8 @@ class Copies:
 
     def _require_copy(self, obj: Object, stored: Object) -> None:
         if origin.uid(obj) == origin.uid(stored):
+            return
+        if origin.uid(stored) in self._replaced:
             return
         kind_ref, name = key_of(obj)
         if kind_ref != CLUSTER and difference(_content(obj), _content(stored)) is None:

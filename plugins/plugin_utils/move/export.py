@@ -121,18 +121,19 @@ class Export:
             where: how messages name the API.
 
         Raises:
-            ControlPlaneFailure: another run uses, or has used, the copy: it may be newer than the API.
+            ControlPlaneFailure: another run uses, or has used, the copy: it may be newer than the API; or it is another Cluster's of that name.
             StoreError: the folder can't be written.
         """
         with source.view():
             graph = Graph(source, namespace, cluster)
-        if graph.get((CLUSTER, cluster)) is None:
+        here = graph.get((CLUSTER, cluster))
+        if here is None:
             return []
-        mark = self._locks.mark(namespace, cluster)
-        if (mark is None and self._store.get(CLUSTER, namespace, cluster) is not None) or (
-            mark is not None and mark.state not in (marks.EXPORT, marks.MOVED)
-        ):
+        mark, kept = self._locks.mark(namespace, cluster), self._store.get(CLUSTER, namespace, cluster)
+        if (mark is None and kept is not None) or (mark is not None and mark.state not in (marks.EXPORT, marks.MOVED)):
             raise self._worked_on(f"{namespace}/{cluster}")
+        if kept is not None and origin.uid(kept) != origin.uid(here):
+            raise self._anothers(f"{namespace}/{cluster}")
         try:
             file_lock.leave_number(self.directory, namespace, cluster, fencing or 0)
         except file_lock.Held as held:
@@ -140,7 +141,9 @@ class Export:
         if mark is None or mark.state != marks.EXPORT:
             self._locks.set_mark(namespace, cluster, marks.Mark(marks.EXPORT, "", where))
         self._store.seal_secrets()
-        copies = Copies(self._store, namespace, self.directory)
+        # Of the same folder another cluster's copies may be, with an object of that name of its own.
+        own = seen(self.directory, namespace, cluster)
+        copies = Copies(self._store, namespace, self.directory, replaced=own)
         done = copies.bring(graph)
         # Only what has arrived: of the rest nobody could say that it was here and went.
         self._note_seen(namespace, cluster, [origin.uid(each) for each in graph.objects])
@@ -156,6 +159,13 @@ class Export:
             content = json.dumps([*known, *new][-SEEN_COUNT:]).encode()
             with self._store.writing():
                 disk.write_file(_seen_path(self.directory, namespace, cluster), content + b"\n", 0o640)
+
+    def _anothers(self, title: str) -> ControlPlaneFailure:
+        return ControlPlaneFailure(
+            f"the copy in {self.directory} is of another Cluster {title} than the one that the API has (they have different uids): the Cluster was deleted "
+            "and made again, or the API's objects were restored with new uids. The copy was left as it is, since it may have keys that are nowhere else. "
+            "Move that folder aside, then run this again: a new copy is made there."
+        )
 
     def _worked_on(self, title: str) -> ControlPlaneFailure:
         return ControlPlaneFailure(

@@ -84,6 +84,14 @@ def test_everything_is_in_it_and_no_secret_can_be_read(api: Options, copy: Optio
     there.delete(MACHINE, "default", names[1])
     assert keep(api)["changes"] == [f"change Machine {names[0]}", f"delete Machine {names[1]}"]
     assert missing(store, everything(there)) == [] and everything(store).keys() == everything(there).keys()
+    # A field that is taken away, and a Secret that is changed as kubectl users do.
+    there.modify(MACHINE, "default", names[0], lambda each: each["spec"].pop("failureDomain"))
+    secret = there.get(SECRET, "default", "registry") or {}
+    there.delete(SECRET, "default", "registry")
+    there.create({**secret, "metadata": {"name": "registry", "namespace": "default"}, "data": {"a": "Yw=="}})
+    assert sorted(keep(api)["changes"]) == [f"change Machine {names[0]}", "change Secret registry"]
+    assert "failureDomain" not in (store.get(MACHINE, "default", names[0]) or {})["spec"]
+    assert (store.get(SECRET, "default", "registry") or {})["data"] == {"a": "Yw=="}
 
 
 def test_nobody_works_with_it_unless_they_say_so(api: Options, copy: Options) -> None:

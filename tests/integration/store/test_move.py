@@ -294,16 +294,19 @@ def test_taken_back_while_the_target_is_dead(files: Options, api: Options, tmp_p
 
 
 def test_what_somebody_edits_meanwhile_is_carried_too(files: Options, api: Options, tmp_path: Path) -> None:
-    """By hand, in the source, after its copy was made."""
-    assert moves.killed(tmp_path, 0, [], lambda: move(files, api), only="after store write Action") is None
+    """By hand, in the source, after its copy was made; what is taken away, too."""
     names = [each["metadata"]["name"] for each in opened(files).list(MACHINE, "default")]
+    opened(files).modify(MACHINE, "default", names[2], lambda each: each["spec"].update(failureDomain="y"))
+    assert moves.killed(tmp_path, 0, [], lambda: move(files, api), only="after store write Action") is None
     opened(files).modify(MACHINE, "default", names[0], lambda each: each["spec"].update(failureDomain="z"))
+    opened(files).modify(MACHINE, "default", names[2], lambda each: each["spec"].pop("failureDomain"))
     opened(files).delete(("bootstrap.cluster.x-k8s.io", "KubeadmConfig"), "default", names[1])
     before = everything(opened(files))
     done(move(files, api))
     there = opened(api)
     assert missing(there, before) == [] and everything(there).keys() == before.keys()
-    assert there.get(MACHINE, "default", names[0])["spec"]["failureDomain"] == "z"  # type: ignore[index]
+    domains = {each["metadata"]["name"]: each["spec"].get("failureDomain") for each in there.list(MACHINE, "default")}
+    assert (domains[names[0]], domains[names[2]]) == ("z", None)
 
 
 def test_another_run_at_work_in_either_store(files: Options, api: Options) -> None:

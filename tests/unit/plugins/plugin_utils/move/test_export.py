@@ -19,7 +19,7 @@ from operator_workspace import NAME
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.export import Export
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import VAULT_HEADER
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock, marks
 
@@ -68,6 +68,61 @@ def test_only_what_has_changed_is_written(export: Export, source: Store, copy: O
     source.delete(MACHINE, "default", names[1])
     assert keep(export, source) == [f"change Machine {names[0]}", f"delete Machine {names[1]}"]
     assert everything(opened(copy, PASSWORD)).keys() == everything(source).keys()
+
+
+def test_what_is_taken_out_of_a_spec_is_taken_out_of_the_copy(export: Export, source: Store, copy: Options) -> None:
+    """Whoever works with the copy would else find machines that differ from it, and replace them."""
+    [name, *_others] = [each["metadata"]["name"] for each in source.list(MACHINE, "default")]
+    source.modify(MACHINE, "default", name, lambda each: each["spec"].update(failureDomain="z"))
+    keep(export, source)
+    source.modify(MACHINE, "default", name, lambda each: each["spec"].pop("failureDomain"))
+    assert keep(export, source) == [f"change Machine {name}"]
+    assert "failureDomain" not in (opened(copy, PASSWORD).get(MACHINE, "default", name) or {})["spec"]
+    assert keep(export, source) == []
+
+
+def test_what_is_deleted_and_made_again_is_the_new_one(export: Export, source: Store, copy: Options) -> None:
+    """Under its name, between two runs, as a Secret is changed with kubectl."""
+    keep(export, source)
+    for data in ({"a": "Yw=="}, {"a": "ZA=="}):
+        [secret] = [each for each in source.list(moves.SECRET, "default") if each["metadata"]["name"] == "registry"]
+        source.delete(moves.SECRET, "default", "registry")
+        source.create({**secret, "metadata": {"name": "registry", "namespace": "default"}, "data": data})
+        assert keep(export, source) == ["change Secret registry"]
+        there = opened(copy, PASSWORD)
+        assert (there.get(moves.SECRET, "default", "registry") or {})["data"] == data
+        assert missing(there, everything(source)) == [] and keep(export, source) == []
+
+
+def test_another_clusters_object_of_the_same_name_stays(export: Export, source: Store, copy: Options) -> None:
+    """The folder may have copies of several clusters, each of its own API."""
+    keep(export, source)
+    there = opened(copy, PASSWORD)
+    [secret] = [each for each in there.list(moves.SECRET, "default") if each["metadata"]["name"] == "registry"]
+    secret["metadata"]["annotations"]["kubeadm.control-plane/original-uid"] = "of another cluster's API"
+    before = there.update({**secret, "data": {"a": "theirs"}})
+    with pytest.raises(StoreError, match="Secret default/registry is there already, and is not this one"):
+        keep(export, source)
+    assert there.get(moves.SECRET, "default", "registry") == before
+
+
+def test_a_cluster_that_was_made_again_leaves_the_former_ones_copy(
+    export: Export, source: Store, copy: Options
+) -> None:
+    """It may have keys that are nowhere else; moved aside, it is whole, and a new copy is made."""
+    keep(export, source)
+    before = everything(opened(copy, PASSWORD))
+    cluster = source.get(*(CLUSTER, *AT))
+    assert cluster is not None
+    source.modify(*(CLUSTER, *AT), lambda each: each["metadata"].update(finalizers=[]))
+    source.delete(*(CLUSTER, *AT))
+    source.create({**cluster, "metadata": {"name": NAME, "namespace": "default"}})
+    with pytest.raises(ControlPlaneFailure, match="Move that folder aside") as refused:
+        keep(export, source)
+    assert copy["path"] in str(refused.value) and everything(opened(copy, PASSWORD)) == before
+    Path(copy["path"]).rename(f"{copy['path']}.former")
+    keep(export, source)
+    assert missing(opened(copy, PASSWORD), everything(source)) == []
 
 
 def test_while_something_is_being_deleted(export: Export, source: Store, copy: Options) -> None:
