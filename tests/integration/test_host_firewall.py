@@ -30,6 +30,13 @@ table inet filter {{
   }}
 }}
 """
+SYSTEMCTL = """#!/bin/sh
+case "$1" in
+  is-enabled) echo {enabled} ;;
+  is-active) echo {firewalld} ;;
+esac
+"""
+FILES = "sha256sum /etc/nftables.conf; ls /etc/kubeadm-control-plane*"
 API, ETCD, VRRP = (
     {"what": "6443"},
     {"what": "2379-2380", "sources": ["192.0.2.7/24", "2001:db8::/32"]},
@@ -45,6 +52,17 @@ class Host(PrivateHost):
         super().__init__(folder)
         self.name = f"firewall-{os.getpid()}"
         subprocess.run(["ip", "netns", "add", self.name], check=True)
+        self.runs()
+
+    def runs(self, enabled: str = "enabled", firewalld: str = "inactive") -> None:
+        """Have a systemctl that says this of nftables.service and firewalld.service."""
+        text = SYSTEMCTL.format(enabled=enabled, firewalld=firewalld)
+        self.write("/usr/local/bin/systemctl", text)
+        self.run("chmod", "755", "/usr/local/bin/systemctl")
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file of the host."""
+        self.run("sh", "-c", f"mkdir -p {os.path.dirname(path)} && printf '%s' '{text}' > {path}")
 
     def run(self, *words: str, check: bool = True) -> str:
         """See the base class."""
@@ -52,7 +70,7 @@ class Host(PrivateHost):
 
     def has(self, text: str) -> None:
         """Boot with this configuration of nftables."""
-        self.run("sh", "-c", f"printf '%s' '{text}' > /etc/nftables.conf")
+        self.write("/etc/nftables.conf", text)
         self.boot()
 
     def boot(self) -> None:
@@ -102,6 +120,53 @@ def test_what_is_lacking_is_opened_now_and_at_boot(host: Host) -> None:
     assert host.rules() == own
 
 
+@pytest.mark.parametrize(
+    ("main", "included"),
+    [
+        ('flush ruleset\ninclude "/etc/nftables.d/*.nft"\n', CHAIN.format(policy="drop")),
+        ('include "/etc/nftables.d/*.nft"\n' + CHAIN.format(policy="drop"), ""),
+        (CHAIN.format(policy="drop") + 'include "/etc/nftables.d/*.nft"\n', ""),
+    ],
+    ids=["all of it is there", "before the chain", "after the chain"],
+)
+def test_a_host_with_a_folder_of_rules_boots_with_all_of_them(host: Host, main: str, included: str) -> None:
+    """The own rules are not among those that the configuration includes, wherever it does: they would come before the chain, or twice."""
+    host.write("/etc/nftables.d/rules.nft", included)
+    host.has(main)
+    assert host.open(API, ETCD)["changed"]
+    opened = host.rules()
+    host.boot()
+    assert sorted(host.rules()) == sorted(opened) and not host.open(API, ETCD)["changed"]
+
+
+def test_what_was_loaded_twice_is_closed_as_a_whole(host: Host) -> None:
+    """A configuration that flushes nothing leaves each rule there once more."""
+    host.has(CHAIN.format(policy="drop").replace("flush ruleset\n", ""))
+    own = host.rules()
+    host.open(VRRP)
+    host.boot()
+    assert "".join(host.rules()).count("l4proto vrrp") == 2
+    assert host.open()["changed"] and set(host.rules()) == set(own)
+
+
+def test_what_the_next_boot_would_not_open_is_refused(host: Host) -> None:
+    """nftables.service doesn't load it, or could not. Nothing is changed then, and check mode refuses the former, too."""
+    host.has(CHAIN.format(policy="drop"))
+    own, before = host.rules(), host.run("sh", "-c", FILES, check=False)
+    host.runs(enabled="disabled")
+    for more in ({}, {"_ansible_check_mode": True}):
+        said = host.open(API, ETCD, **more)["msg"]
+        assert "nftables.service is disabled, not enabled" in said and "systemctl enable nftables.service" in said
+    host.runs()
+    assert host.run("sh", "-c", FILES, check=False) == before
+    host.has('include "/etc/*.nft"\n' + CHAIN.format(policy="drop"))
+    before = host.run("sh", "-c", FILES, check=False)
+    assert "nft refuses the rules for inet filter input" in host.open(ETCD)["msg"]
+    assert host.run("sh", "-c", FILES, check=False) == before
+    host.boot()
+    assert host.rules() == own
+
+
 def test_a_host_that_keeps_nothing_out_is_left_alone(host: Host) -> None:
     """Without a rule, and where the chain's policy is to accept."""
     assert host.open(API, ETCD)["firewall"] == ""
@@ -126,9 +191,7 @@ def test_what_cannot_be_opened_is_refused_with_the_commands(host: Host) -> None:
     assert "iptables -I INPUT -s 192.0.2.0/24 -p tcp --dport 2379:2380 -j ACCEPT; ip6tables" in said
     host.run("sh", "-c", "mkdir -p /etc/ufw && echo ENABLED=yes > /etc/ufw/ufw.conf")
     assert "ufw allow proto tcp from 192.0.2.0/24 to any port 2379:2380;" in host.open(ETCD)["msg"]
-    host.run(
-        "sh", "-c", "printf '#!/bin/sh\necho active\n' > /usr/local/bin/systemctl && chmod 755 /usr/local/bin/systemctl"
-    )
+    host.runs(firewalld="active")
     said = host.open(API, ETCD)["msg"]
     assert "firewall-cmd --permanent --add-port=6443/tcp;" in said and said.count("firewall-cmd --reload") == 1
     assert "rule family=ipv6 source address=2001:db8::/32 port port=2379-2380 protocol=tcp accept" in said

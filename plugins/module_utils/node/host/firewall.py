@@ -23,11 +23,15 @@ from ...common.guard import NodeError, read_text, remedy, write_atomically
 from . import plain_file
 
 MAIN = "etc/nftables.conf"
-OWN = "etc/nftables.d/kubeadm-control-plane.nft"
+# Not in nftables.d: a configuration may include all of that folder before the chain is there.
+OWN = "etc/kubeadm-control-plane.nft"
+SERVICE = "nftables.service"
 VRRP = "vrrp"
 _PREFIX = "kubeadm.control_plane: "
 _CHAIN = re.compile(r"(inet|ip|ip6) [A-Za-z_][\w-]* [A-Za-z_][\w-]*\Z")
 _PORTS = re.compile(r"([1-9]\d{0,4})(?:-([1-9]\d{0,4}))?\Z")
+# What a host boots with: a rule must not be accepted for a chain that only the present ruleset has.
+_FLUSH = "flush ruleset"
 _HEADER = "# Written by kubeadm.control_plane.host_firewall."
 
 
@@ -90,14 +94,14 @@ class Opening:
 class State:
     """Kind of firewall ("" for none), and which openings are not there.
 
-    ``lacking`` are those that no rule of the host's own has, ``text`` and ``rules`` the own file and the handles of own rules.
+    ``lacking`` are those that no rule of the host's own has, ``text`` and ``rules`` the own file and the handles of own rules by opening.
     """
 
     kind: str
     closed: tuple[Opening, ...] = ()
     lacking: tuple[Opening, ...] = ()
     text: str = ""
-    rules: t.Mapping[str, int] = field(default_factory=dict)
+    rules: t.Mapping[str, t.Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ class Firewall:
         What an earlier call opened and this one doesn't name is closed again. A host without a firewall is left alone.
 
         Raises:
-            NodeError: its firewall is another one, or nft refused. Nothing was changed then.
+            NodeError: its firewall is another one, the next boot would not have the rules, or nft refused. Nothing was changed then.
         """
         before = self.find(openings)
         if not before.kind:
@@ -156,7 +160,10 @@ class Firewall:
         text = "\n".join([_HEADER, *lines, ""]) if lines else ""
         names = {str(each) for each in before.lacking}
         gone = [
-            f"delete rule {self.chain} handle {number}" for name, number in before.rules.items() if name not in names
+            f"delete rule {self.chain} handle {number}"
+            for name, numbers in before.rules.items()
+            if name not in names
+            for number in numbers
         ]
         new = [self._line(each) for each in before.lacking if str(each) not in before.rules]
         if not (gone or new or before.closed) and text == before.text:
@@ -165,23 +172,41 @@ class Firewall:
         if not main:
             raise NodeError(
                 f"There is no /{MAIN}: what is opened now would be closed after the next boot. Nothing was changed.",
-                f"Have the chain {self.chain} in that file, and nftables.service enabled.",
+                f"Have the chain {self.chain} in that file, and {SERVICE} enabled.",
+            )
+        enabled = self._says(["systemctl", "is-enabled", SERVICE])[:40]
+        if lines and enabled != "enabled":
+            raise NodeError(
+                f"{SERVICE} is {enabled or 'not known'}, not enabled: what is opened now would be closed after the next boot. Nothing was changed.",
+                f"Run systemctl enable {SERVICE} where it is to load /{MAIN}. Where something else loads the rules, open {', '.join(sorted(names))} there, "
+                "and leave host_firewall_open out.",
             )
         rest = [line for line in main.splitlines() if line != self._include]
-        self._nft(["--check", "--file", "-"], "\n".join([*rest, text]).encode(errors="replace").decode())
+        self._nft(["--check", "--file", "-"], "\n".join([_FLUSH, *rest, text]).encode(errors="replace").decode())
         after = State("nftables", (), before.lacking, text)
         if check:
             return before, after
-        own, path = os.path.join(self.root, OWN), os.path.join(self.root, MAIN)
-        os.makedirs(os.path.dirname(own), mode=0o755, exist_ok=True)
-        plain_file.bring(plain_file.Wanted(own, text.encode() or None, 0o644))
-        if len(rest) == len(main.splitlines()):
-            status = os.stat(path)
-            whole = "\n".join([*rest, self._include, ""]).encode(errors="surrogateescape")
-            write_atomically(path, whole, status.st_mode & 0o7777, status.st_uid, status.st_gid)
-        if gone or new:
-            self._nft(["--file", "-"], "\n".join([*gone, *new, ""]))
+        whole = main if len(rest) < len(main.splitlines()) else "\n".join([*rest, self._include, ""])
+        self._write(text, whole)
+        try:
+            # What is loaded at boot is tried itself, too: it may include more than what was seen here.
+            self._nft(["--check", "--file", "-"], f'{_FLUSH}\ninclude "{os.path.join(self.root, MAIN)}"\n')
+            if gone or new:
+                self._nft(["--file", "-"], "\n".join([*gone, *new, ""]))
+        except NodeError:
+            self._write(before.text, main)
+            raise
         return before, after
+
+    def _write(self, own: str, main: str) -> None:
+        """Write the own file, none where it is empty, and the configuration."""
+        path = os.path.join(self.root, MAIN)
+        plain_file.bring(plain_file.Wanted(os.path.join(self.root, OWN), own.encode() or None, 0o644))
+        if main != self._file(MAIN):
+            status = os.stat(path)
+            write_atomically(
+                path, main.encode(errors="surrogateescape"), status.st_mode & 0o7777, status.st_uid, status.st_gid
+            )
 
     def _line(self, opening: Opening) -> str:
         return f"insert rule {self.chain} {opening.rule()}"
@@ -189,7 +214,7 @@ class Firewall:
     def _file(self, name: str) -> str:
         path = os.path.join(self.root, name)
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
                 return file.read()
         except FileNotFoundError:
             return ""
@@ -227,8 +252,8 @@ class Firewall:
         done = timed_command.run(["nft", *words], text=text)
         if done.returncode != 0:
             raise NodeError(
-                f"nft refuses the rules for {self.chain}: {done.stderr.strip()[-500:]}.",
-                f"Look whether /{MAIN} has that chain and can be loaded: nft --check --file /{MAIN}.",
+                f"nft refuses the rules for {self.chain}: {done.stderr.strip()[-500:]}. Nothing was changed.",
+                f"Look whether /{MAIN} has that chain and can be loaded by itself: (echo {_FLUSH}; cat /{MAIN}) | nft --check --file -.",
             )
 
     def _says(self, words: t.Sequence[str]) -> str:
@@ -247,9 +272,15 @@ def _shuts(rule: t.Mapping[str, t.Any]) -> bool:
     return any(word in part for part in rule.get("expr") or () for word in ("drop", "reject"))
 
 
-def _handles(found: t.Sequence[t.Mapping[str, t.Any]]) -> dict[str, int]:
-    """Return the handles of this collection's own rules by what they open."""
-    return {str(each["comment"])[len(_PREFIX) :]: int(each["handle"]) for each in found if _is_own(each)}
+def _handles(found: t.Sequence[t.Mapping[str, t.Any]]) -> dict[str, list[int]]:
+    """Return the handles of this collection's own rules by what they open.
+
+    A configuration that is loaded twice without a flush leaves each rule there twice.
+    """
+    handles: dict[str, list[int]] = {}
+    for each in filter(_is_own, found):
+        handles.setdefault(str(each["comment"])[len(_PREFIX) :], []).append(int(each["handle"]))
+    return handles
 
 
 def _is_own(rule: t.Mapping[str, t.Any]) -> bool:
