@@ -20,8 +20,8 @@ description:
   - Everything is looked for beforehand - signatures, versions, dependencies, held packages. apt or dnf reads its lists into a folder of its own for that. Where
     something can't be had, all of it is said at once, and nothing was changed.
   - A host where nothing is to be changed asks no repository.
-  - A node of a cluster is refused, another distribution's as well. The operator's Action C(upgrade) changes the packages there;
-    O(stage) downloads them for it.
+  - A host that a cluster has claimed, and a node of a cluster, are refused, another distribution's node as well. The operator's Action C(upgrade) changes the
+    packages there; O(stage) downloads them for it.
 options:
   kubernetes_version:
     description: The version of Kubernetes, such as V(v1.30.2).
@@ -150,7 +150,7 @@ import os
 from ..module_utils.common import kubernetes_facts
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.kubernetes_versions import read_version
-from ..module_utils.node.host import host_facts
+from ..module_utils.node.host import claim, host_facts
 from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.node.packages import package_archives, packages
 from ..module_utils.node.packages.preparation import Preparation, Refused, Wanted
@@ -210,7 +210,14 @@ def main() -> None:
             staged, to_stage = Preparation(packages.manager_of_system()).stage(wanted, check=module.check_mode)
             diff = {"before": {"staged": staged}, "after": {"staged": to_stage}} if staged != to_stage else {}
             module.exit_json(changed=bool(diff), packages=to_stage, cgroup_driver=default, saved=[], diff=diff)
-        left = host_facts.carried(host_facts.HostPlaces())
+        places = host_facts.HostPlaces()
+        found = claim.read_claim(places)
+        if found:
+            raise NodeError(
+                f"This host is claimed by {found.owner()}.",
+                "Nothing was changed. Take another host; that cluster's own packages are upgraded with the Action upgrade.",
+            )
+        left = host_facts.carried(places)
         if left:
             raise NodeError(
                 f"This host carries a cluster, or what one left ({', '.join(left)}).",

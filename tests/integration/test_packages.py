@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -108,6 +109,17 @@ def test_a_version_that_is_not_there(system: System) -> None:
     assert done["failed"] and "No package kubeadm 1.21.9-*" in done["msg"] and "1.21.0-1.2" in done["msg"]
     assert system.installed() == dict.fromkeys(NAMES, OLD)
     assert system.run("apt-mark", "showhold").split() == ["kubeadm", "kubectl"]
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_host_that_was_claimed_since_it_was_free_is_refused(system: System, check: bool) -> None:
+    """Another store's cluster, whose kubeadm has not started yet: it left nothing but the claim."""
+    claim = {"id": "b", "cluster": "dev", "namespace": "team", "machine": "dev-1", "machineID": "", "claimedAt": ""}
+    folder = "/var/lib/kubeadm-control-plane"
+    system.run("sh", "-c", f"mkdir -p {folder} && printf '%s' '{json.dumps(claim)}' > {folder}/claim.json")
+    done = system.module("host_packages", kubernetes_version="v1.21.0", _ansible_check_mode=check)
+    assert "claimed by cluster team/dev, machine dev-1" in done["msg"] and "Nothing was changed." in done["msg"]
+    assert system.installed() == dict.fromkeys(NAMES, OLD)
 
 
 def test_check_mode(system: System) -> None:
