@@ -12,12 +12,17 @@ import re
 import shutil
 import subprocess
 import sys
+import typing as t
 from pathlib import Path
 
 import pytest
+import tomllib
+import yaml
 from package_repository import PackageRepository
 from private_host import PrivateHost
 from stand_in_host import API, DNS, StandInHost
+
+SYSCTL = "/usr/lib/systemd/systemd-sysctl"
 
 
 def test_a_host_without_root_keeps_all_from_being_changed(tmp_path: Path) -> None:
@@ -36,6 +41,155 @@ def test_a_host_without_root_keeps_all_from_being_changed(tmp_path: Path) -> Non
     assert done.returncode != 0
     assert "Nothing was changed." in done.stdout and "rootless: " in done.stdout, done.stdout + done.stderr
     assert "a host would be changed" not in done.stdout
+
+
+def played(host: PrivateHost, *around: str, plays: list[dict[str, t.Any]]) -> str:
+    """What Ansible said that ran plays on a host of its own; a program may be around it."""
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    (host.folder / "play.yml").write_text(
+        json.dumps([{"hosts": "any", "gather_facts": False, **each} for each in plays])
+    )
+    (host.folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": {"any": local}}}))
+    return host.run(*around, "ansible-playbook", "-i", f"{host.folder}/hosts.yml", f"{host.folder}/play.yml")
+
+
+def of_role(tasks: str) -> dict[str, t.Any]:
+    """A task that runs a task file of the role."""
+    return {"import_role": {"name": "kubeadm.control_plane.host", "tasks_from": tasks}}
+
+
+def test_what_clusters_of_a_pool_want_differently_is_found_and_a_machine_has_its_own_clusters_images(
+    tmp_path: Path,
+) -> None:
+    """What the playbook prepare takes from clusters that want the same version. The role refuses a free host of them."""
+    playbook = yaml.safe_load((Path(__file__).parents[2] / "playbooks/prepare.yml").read_text(encoding="utf-8"))
+    [variables] = [each["vars"] for each in playbook if "host_pools" in each.get("vars", {})]
+    pools = {}
+    for name, registry, driver, port in (("a", "a.example.org", "", 6443), ("b", "b.example.org", "cgroupfs", 7443)):
+        wanted = {"kubernetes_version": "v1.20.2", "images": {"repository": registry}, "cgroup_driver": driver}
+        rows = [{"name": "any", "machine": ""}, {"name": "node", "machine": "m" if name == "b" else ""}]
+        pools[name] = {
+            "host_names_to_prepare": ["any", "node"],
+            "control_plane_hosts": {"wanted": {**wanted, "bind_port": port, "endpoint_port": port}, "hosts": rows},
+            "machine_inventory_endpoint_role": "kubeadm.control_plane.endpoint_keepalived",
+        }
+    groups = {"control_planes": {"hosts": pools}, "pool": {"hosts": {"any": {}, "node": {}}}}
+    file = tmp_path / "{{ inventory_hostname }}.json"
+    said = {"copy": {"content": "{{ [host_images.repository, host_pools_differ] | to_json }}", "dest": str(file)}}
+    play = {"hosts": "pool", "gather_facts": False, "vars": variables, "tasks": [{**said, "delegate_to": "localhost"}]}
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"children": groups}}))
+    words = ["ansible-playbook", "-i", str(tmp_path / "hosts.yml"), str(tmp_path / "play.yml")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((tmp_path / "any.json").read_text()) == [
+        "a.example.org",
+        [
+            "endpoint_port 6443 and 7443",
+            'images {"repository": "a.example.org"} and {"repository": "b.example.org"}',
+            'cgroup_driver "" and "cgroupfs"',
+            "bind_port 6443 and 7443",
+        ],
+    ]
+    assert json.loads((tmp_path / "node.json").read_text())[0] == "b.example.org"
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="mounts and networks need root and ip")
+@pytest.mark.skipif(
+    not (Path("/proc/sys/net/bridge").is_dir() and Path(SYSCTL).exists()),
+    reason="no module br_netfilter, or no systemd",
+)
+def test_the_kernels_settings_hold_at_boot(tmp_path: Path) -> None:
+    """Whatever else is in sysctl.d. IPv6 is forwarded where that was missing, and an interface still takes router advertisements."""
+    host, name = PrivateHost(tmp_path), f"kernel-{os.getpid()}"
+    within = ("ip", "netns", "exec", name)
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        # Interfaces of a VLAN are called so.
+        host.run(*within, "ip", "link", "add", "up.7", "type", "veth", "peer", "name", "down.7")
+        for file in ("99-sysctl.conf", "hardening.conf"):
+            host.run("sh", "-c", f"mkdir -p /etc/sysctl.d && echo net.ipv4.ip_forward = 0 > /etc/sysctl.d/{file}")
+        play = {"tasks": [of_role("kernel")], "vars": {"host_missing": []}}
+        played(host, *within, plays=[play])
+        keys = (
+            "ipv4/ip_forward",
+            "ipv6/conf/default/forwarding",
+            "ipv6/conf/all/forwarding",
+            "ipv6/conf/up.7/accept_ra",
+        )
+        values = (*within, "cat", *(f"/proc/sys/net/{key}" for key in keys))
+        assert host.run(*values).split() == ["1", "0", "0", "1"]
+        missing = [{"check": "FileContent--proc-sys-net-ipv6-conf-default-forwarding"}]
+        played(host, *within, plays=[{**play, "vars": {"host_missing": missing}}])
+        assert host.run(*values).split() == ["1", "1", "1", "2"]
+        assert " changed=0 " in played(host, *within, plays=[play])
+        # As systemd does at boot.
+        for key, value in zip(keys, ("0", "0", "0", "1")):
+            host.run(*within, "sh", "-c", f"echo {value} > /proc/sys/net/{key}")
+        host.run(*within, SYSCTL, "--prefix=/net/ipv4/ip_forward", "--prefix=/net/ipv6/conf")
+        assert host.run(*values).split() == ["1", "1", "1", "2"]
+    finally:
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+def test_a_proxys_password_is_in_no_unit(tmp_path: Path) -> None:
+    """systemd shows a unit's environment to every user: the file that it is read from is root's alone, and gone with the proxy."""
+    host, folder = PrivateHost(tmp_path), "/etc/systemd/system/kubelet.service.d"
+    proxy = """http://user:pa$s`w"o\\r'd@proxy.example.org:3128/%20"""
+    host.run("sh", "-c", f"mkdir -p {folder}")
+    host.run("sh", "-c", "printf '#!/bin/sh\n' > /usr/local/bin/systemctl && chmod 755 /usr/local/bin/systemctl")
+    unit = {"host_unit": "kubelet", "host_handler": "Reload systemd"}
+    play = {"tasks": [of_role("proxy")], "vars": {**unit, "host_http_proxy": proxy, "host_no_proxy": "a,b"}}
+    said = played(host, plays=[play, play])
+    assert " changed=2 " in said and "user:pa" not in said, said
+    assert host.run("sh", "-c", f"stat --format %a:%n {folder}/*").split() == [
+        f"644:{folder}/90-proxy.conf",
+        f"600:{folder}/proxy.env",
+    ]
+    assert host.run("cat", f"{folder}/90-proxy.conf") == f"[Service]\nEnvironmentFile={folder}/proxy.env\n"
+    # systemd reads it as a shell does, without putting in variables.
+    assert host.run("sh", "-c", f'. {folder}/proxy.env && printf %s "$HTTP_PROXY $NO_PROXY"') == f"{proxy} a,b"
+    played(host, plays=[{**play, "vars": unit}])
+    assert host.run("ls", folder) == ""
+
+
+def test_tables_of_containerd_are_toml(tmp_path: Path) -> None:
+    """They are merged with the role's own, which win; what has no value is left out."""
+    role = Path(__file__).parents[2] / "roles/host"
+    tasks = yaml.safe_load((role / "tasks/containerd.yml").read_text(encoding="utf-8"))
+    [variables] = [each["vars"] for each in tasks if each["name"] == "Configure containerd"]
+    own = {
+        "cni": {"bin_dir": "/usr/lib/cni", "conf_dir": None},
+        "containerd": {"snapshotter": "native", "runtimes": {"runc": {"options": {"SystemdCgroup": False}}}},
+        "max_container_log_line_size": -1,
+        "sandbox_image": "other",
+        "tables": [{"a.b": ["x", 'y"']}, {}],
+    }
+    given = {
+        "host_containerd_cri": own,
+        "host_sandbox_image": "r.example.com/pause:3.2",
+        "host_cgroup_driver": "systemd",
+    }
+    written = {"template": {"src": str(role / "templates/config.toml.j2"), "dest": str(tmp_path / "config.toml")}}
+    play = {"hosts": "localhost", "gather_facts": False, "vars": {**variables, **given}, "tasks": [written]}
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    done = subprocess.run(["ansible-playbook", str(tmp_path / "play.yml")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    runc = {"runtime_type": "io.containerd.runc.v2", "options": {"SystemdCgroup": True}}
+    assert tomllib.loads((tmp_path / "config.toml").read_text()) == {
+        "version": 2,
+        "plugins": {
+            "io.containerd.grpc.v1.cri": {
+                "cni": {"bin_dir": "/usr/lib/cni"},
+                "containerd": {"snapshotter": "native", "runtimes": {"runc": runc}},
+                "max_container_log_line_size": -1,
+                "registry": {"config_path": "/etc/containerd/certs.d"},
+                "sandbox_image": "r.example.com/pause:3.2",
+                "tables": [{"a.b": ["x", 'y"']}, {}],
+            }
+        },
+    }
 
 
 def test_relative_paths_are_meant_from_the_inventory_and_an_unknown_system_is_named(tmp_path: Path) -> None:
@@ -57,6 +211,7 @@ def test_relative_paths_are_meant_from_the_inventory_and_an_unknown_system_is_na
         "host_kubelet_cgroup_driver": "",
         "host_packages_checked": {"skipped": True},
         "host_missing": [],
+        "host_pools_differ": ["bind_port 6443 and 7443"],
     }
     shown = {"debug": {"msg": "{{ host_all_repositories | map(attribute='key') | join(', ') }}; {{ host_archives }}"}}
     facts = {"set_fact": {"distribution": "Archlinux", "os_family": "Archlinux", "cacheable": True}}
@@ -72,6 +227,7 @@ def test_relative_paths_are_meant_from_the_inventory_and_an_unknown_system_is_na
     assert "The distribution Archlinux is not known: hosts of Debian, Ubuntu and Red Hat's family" in done.stdout, (
         done.stdout + done.stderr
     )
+    assert "want different hosts: bind_port 6443 and 7443. Name one of them with --limit" in done.stdout, done.stdout
 
 
 @pytest.mark.full

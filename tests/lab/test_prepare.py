@@ -171,9 +171,14 @@ def test_images_are_pulled_through_a_proxy_and_a_mirror(lab: Lab) -> None:
         assert not any(each in done.output for each in secrets)
         for name in (lab.first, lab.second):
             containerd = lab.hosts.ssh(name, "cat /proc/$(systemctl show -P MainPID containerd)/environ").split("\0")
-            kubelet = lab.hosts.ssh(name, "systemctl show -P Environment kubelet").split()
             for each in (f"HTTP_PROXY={mirror.proxy}", "NO_PROXY=10.222.0.0/24"):
-                assert each in containerd and each in kubelet
+                assert each in containerd
+            # Every user is shown a unit's environment.
+            for unit in ("containerd", "kubelet"):
+                read = f"/etc/systemd/system/{unit}.service.d/proxy.env"
+                shown = lab.hosts.ssh(name, f"systemctl show -p Environment -p EnvironmentFiles {unit}")
+                assert mirror.proxy not in shown and read in shown
+                assert lab.hosts.ssh(name, f"stat --format '%a %U' {read}") == "600 root\n"
             file = "/etc/containerd/certs.d/registry.lab.example/hosts.toml"
             assert lab.hosts.ssh(name, f"stat --format '%a %U' {file}") == "600 root\n"
         said = lab.hosts.pull(lab.second, "registry.lab.example/pause:lab")

@@ -24,7 +24,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layou
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.programs import Progress
 
 # What a user of a local machine gives containerd: root there lacks what these need.
-CRI = {"disable_apparmor": True, "restrict_oom_score_adj": True}
+CRI = {"disable_apparmor": True, "restrict_oom_score_adj": True, "cni": {"max_conf_num": 1}}
 OF_DEBIAN = ("containerd", "runc", "conntrack")
 # What else the role asks of Debian by default; a machine has it.
 _ON_MACHINES = ("iptables", "iproute2", "kmod", "procps")

@@ -16,7 +16,7 @@ from ansible.plugins.test.core import TestModule as CoreTests
 from jinja2.nativetypes import NativeEnvironment
 
 ROLE = Path(__file__).parents[2] / "roles/host/tasks"
-CONFIG, PROXY = "etc/containerd/config.toml", "etc/systemd/system/containerd.service.d/90-proxy.conf"
+CONFIG, PROXY = "etc/containerd/config.toml", "etc/systemd/system/containerd.service.d/proxy.env"
 
 
 def task(file: str, name: str) -> dict[str, t.Any]:
