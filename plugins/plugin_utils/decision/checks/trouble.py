@@ -28,7 +28,7 @@ from ...objects.conditions import (
     REMOTE_CONNECTION_PROBE,
 )
 from .. import terms
-from ..conditions.control_plane import strangers, stray_lasts
+from ..conditions.control_plane import answers_with_quorum, strangers, stray_lasts
 from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin, why_not_ready
 from ..conditions.node_registration import configuration, registered_taints, taint_title
 from ..snapshot.typed_snapshot import MachineView, View
@@ -289,7 +289,7 @@ def _etcd(
             )
         )
     figures = quorum.figures(view.members)
-    if not figures.has_quorum:
+    if not answers_with_quorum(view):
         text = f"etcd has lost its quorum: {figures}"
         fix = "Bring the members' machines back; nothing can be added or removed meanwhile. Without them only a snapshot helps."
         found.append(Trouble(ETCD_HEALTHY, "EtcdQuorumLost", text, fix, waits))

@@ -28,6 +28,7 @@ Object = dict[str, Any]
 # The control plane's status: since when each etcd member that belongs to no machine has been seen.
 STRAY_MEMBERS = "strayMembers"
 _UNDER_WAY = (types.ROLLING_OUT, types.SCALING_UP, types.SCALING_DOWN, types.REMEDIATING, types.DELETING, types.PAUSED)
+ALARMED = "Its voters answer, and an alarm keeps etcd from taking writes"
 NOT_ESTABLISHED = "Remote connection not established yet"
 
 
@@ -188,9 +189,16 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
         return found
     figures = quorum.figures(view.members)
     text = f"{figures.healthy} of {figures.voters} voters are healthy, {figures.quorum} are needed"
+    if not figures.has_quorum and answers_with_quorum(view):
+        text = ALARMED
     if figures.has_quorum:
         return condition(kind, terms.TRUE, "Available", "" if figures.healthy == figures.voters else text)
     return condition(kind, terms.FALSE, "NotAvailable", text)
+
+
+def answers_with_quorum(view: View) -> bool:
+    """Return whether enough voters answer for a quorum, alarms left aside."""
+    return quorum.figures(quorum.member_states({**view.etcd, "alarms": ()})).has_quorum
 
 
 def strangers(view: View) -> list[quorum.MemberState]:
@@ -256,6 +264,8 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
         return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Failed to get etcd members")
     if view.managed_etcd:
         figures = quorum.figures(view.members)
+        if not figures.has_quorum and answers_with_quorum(view):
+            return no(ALARMED)
         if not figures.has_quorum:
             return no(
                 f"There are {figures.healthy} healthy etcd members of {figures.voters}, at least {figures.quorum} required for etcd quorum"

@@ -13,6 +13,7 @@ from typing import Optional
 import pytest
 from builders import at, healthy, member_id
 from decisions import Change, changed, step
+from rules import condition, lasting, reasons
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -303,3 +304,21 @@ def test_a_node_without_labels_is_told_with_the_commands_that_put_back_what_kube
     [why] = decide(builder.unlabelled("m2").build())["blockedOn"]
     assert "kubectl label node m2 node-role.kubernetes.io/master= node-role.kubernetes.io/control-plane=" in why["fix"]
     assert ("kubectl taint node m2 node-role.kubernetes.io/" in why["fix"]) is (taints is None)
+
+
+@pytest.mark.parametrize("names", [("m1", "m2"), ("m1", "m2", "m3")])
+def test_a_full_database_is_no_lost_quorum(names: tuple[str, ...]) -> None:
+    """Every member answers and one leads: making room helps, and no snapshot is needed."""
+    builder = lasting(healthy(3))
+    builder.workload["etcd"]["alarms"] = [{"memberID": member_id(name), "alarm": "NOSPACE"} for name in names]
+    decision = decide(builder.build())
+    assert decision["action"] == "blocked"
+    assert {each["reason"] for each in decision["blockedOn"]} == {"EtcdAlarm"}
+    for kind in ("Available", "EtcdClusterAvailable"):
+        found = condition(decision, kind)
+        assert found["status"] == "False" and "an alarm keeps etcd from taking writes" in found["message"], kind
+    builder.workload["etcd"]["leader"] = None
+    assert "EtcdNoLeader" in reasons(decide(builder.build()))
+    for name in ("m2", "m3"):
+        builder.sick_member(name)
+    assert "EtcdQuorumLost" in reasons(decide(builder.build()))
