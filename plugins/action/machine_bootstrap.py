@@ -22,6 +22,7 @@ from ..plugin_utils.objects import advice, etcd_member
 from ..plugin_utils.objects.bootstrap_data import init_data, join_data, worker_data
 from ..plugin_utils.objects.instance_data import machine_data
 from ..plugin_utils.objects.instance_data.machine_configuration import machine_configuration
+from ..plugin_utils.objects.instance_data.node_names import expected_node_name
 from ..plugin_utils.observe import external_etcd_preflight
 from ..plugin_utils.pki.certificates import ca_cert_hash
 from ..plugin_utils.pki.secrets import read_certificates
@@ -91,7 +92,8 @@ class ActionModule(ControlPlaneAction):
             learner = self._learner(arguments, objects, caller, peer_url)
             if learner is not None:
                 members = learner.add()
-                node = etcd_member.node_name(objects.kubeadm_configs[self._name], self._values(objects, machine))
+                infrastructure = objects.infrastructure_machines.get(self._name)
+                node = expected_node_name(machine, config, infrastructure)
                 data = etcd_member.with_member_named(data, node, members)
             answer = self._reach(
                 objects,
@@ -202,15 +204,10 @@ class ActionModule(ControlPlaneAction):
     ) -> t.Optional[LearnerJoin]:
         return LearnerJoin(self, arguments, objects, caller, peer_url) if peer_url else None
 
-    def _values(self, objects: ClusterObjects, machine: Object) -> machine_data.Values:
-        return machine_data.machine_values(machine, objects.infrastructure_machines.get(self._name))
-
     def _peer_url(self, objects: ClusterObjects, machine: Object) -> str:
-        config, address = (
-            objects.kubeadm_configs[self._name],
-            first_address(objects.infrastructure_machines.get(self._name)),
-        )
-        found = etcd_member.peer_url(config, self._values(objects, machine), address)
+        config, infrastructure = objects.kubeadm_configs[self._name], objects.infrastructure_machines.get(self._name)
+        values = machine_data.machine_values(machine, infrastructure)
+        found = etcd_member.peer_url(config, values, first_address(infrastructure))
         if not found:
             text = "the address that its etcd will have is not known beforehand, so kubeadm adds its member itself, as a voter"
             self.progress(objects.name, f"machine {self._name}: {text}")

@@ -20,10 +20,11 @@ description:
     C(pre-terminate.delete.hook.machine.cluster.x-k8s.io) must be gone, an etcd snapshot is taken and verified on a machine that
     stays, and the member is removed by its ID, with the quorum check in the same call.
   - Where the drain took a minute or more the call ends before the snapshot, with RV(ready=false), as the other machines may be others
-    than those that were decided on. Decide again and call it again; the Node is not drained again.
+    than those that were decided on. Decide again and call it again; the Node is not drained again. Where the cluster was marked for
+    deletion since the decision, the call does nothing and ends with RV(ready=false).
   - With O(infrastructure_deleted=true), deletes the Node and then the machine's objects.
-  - Everything is done through other machines of the control plane, never through the one that goes. Where the whole cluster is
-    being deleted, or the machine never carried the control plane and no other does, only the objects are deleted. The only machine
+  - Everything is done through other machines of the control plane, never through the one that goes. Where the machine
+    never carried the control plane and no other does, only the objects are deleted. The only machine
     in the store that carries it is refused.
   - It must only be called with a decision of M(kubeadm.control_plane.decide) in hand, which has checked that the machine may go.
 options:
@@ -75,7 +76,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ready:
-  description: Whether the provider may delete the machine now; not while a hook holds it, nor after a drain that took a minute or more.
+  description: Whether the provider may delete the machine now; not while a hook holds it, nor where it is to be decided again.
   returned: success
   type: bool
 node:

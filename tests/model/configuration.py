@@ -57,7 +57,8 @@ class Configuration:
     `most` bounds the machines that exist at once; where it is reached, no fault makes another. `merged`: worlds that differ in
     the machines' ages only are one. `partial`: observations that lack or contradict something are tried in every world.
     `consent`: a person consents to losing the second voter, whichever machine that is. `actions`: it begins beside an Action and
-    beside a rotation that was given up, too. `sets`: a ClusterResourceSet is to be applied.
+    beside a rotation that was given up, too. `sets`: a ClusterResourceSet is to be applied. `suffix`: what the manifest puts behind a
+    machine's name for its Node.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Configuration:
     windows: bool = False
     actions: bool = False
     sets: bool = False
+    suffix: str = ""
     versions: bool = False
     strays: int = 1
     plan: bool = True
@@ -156,6 +158,9 @@ BOUNDED: tuple[Configuration, ...] = (
     Configuration("create 1", (1,), forming=True, faults=_HEALTH, partial=_PARTIAL, validate=True),
     _bounded("create 3", (*_HEALTH, "user deletes a Machine"), 1, merged=False, forming=True, partial=_PARTIAL),
     _bounded("the second voter", (*_DEATH, *_MEMBERS), 2, merged=False, forming=True, learners=False, consent=True),
+    _bounded(
+        "Nodes of other names", ("machine dies", "member dies"), 1, forming=True, learners=False, suffix=".example.com"
+    ),
     _bounded("joins that nobody sees", (*_UNSEEN, "health check marks", "user deletes a Machine"), 1, forming=True),
     _bounded(
         "growth that nobody sees", (*_UNSEEN, "user asks to remediate", "replicas change"), 3, 1, 3, learners=False

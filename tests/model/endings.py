@@ -113,7 +113,8 @@ def leadership(world: World, index: int, first: Object, second: Object) -> Itera
     if moved is None:
         yield f"I1: m{index + 1} leads etcd and goes, and nobody is to lead instead"
         return
-    if moved["from"] != name_of(index) or not moved["to"]:
+    # A member has its Node's name, which may have more than the machine's.
+    if moved["from"].partition(".")[0] != name_of(index) or not moved["to"]:
         yield f"I1: leadership goes from {moved['from']} to {moved['to']}"
     if any(name not in able for name in moved["to"]):
         yield f"I6: leadership may go to {moved['to']}, able are {able}"

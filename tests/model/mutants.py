@@ -124,6 +124,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if not view.known:\n",
         "three machines, oddities",
     ),
+    Mutant(
+        "a member is known by its machine's name alone",
+        (
+            (
+                "plugin_utils/decision/snapshot/typed_snapshot.py",
+                'return str(known.get("name") or expected_node_name(self.machine, self.config, self.infrastructure))',
+                'return str(known.get("name") or self.name)',
+            ),
+            (
+                "plugin_utils/decision/snapshot/typed_snapshot.py",
+                "if not (machine.node_known and member.name)",
+                "if not member.name",
+            ),
+            (
+                "plugin_utils/decision/creation/bootstrap.py",
+                "(not machine.joined and is_machine_name(machine.config))",
+                "not machine.joined",
+            ),
+        ),
+        ("Nodes of other names",),
+    ),
     _one(
         "a stray member goes on one sample",
         "plugin_utils/decision/removal/stray.py",
@@ -148,7 +169,7 @@ MUTANTS: tuple[Mutant, ...] = (
     _one(
         "a machine goes while kubeadm may still run on it",
         "plugin_utils/decision/creation/bootstrap.py",
-        "    return not (machine.silent and view.now >= machine.ends_at)\n",
+        "    return not (machine.silent and view.now - clock_difference(view) >= machine.ends_at)\n",
         "    return not machine.silent\n",
         "growth that nobody sees",
     ),

@@ -57,6 +57,11 @@ def name_of(index: int) -> str:
     return f"m{index + 1}"
 
 
+def node_of(configuration: Configuration, index: int) -> str:
+    """The name of the Node and the member of the machine at that place."""
+    return name_of(index) + configuration.suffix
+
+
 def index_of(name: str) -> int:
     """The place of the machine of that name."""
     return int(name[1:]) - 1
@@ -84,14 +89,10 @@ def _owners(configuration: Configuration, globals_: World, age: int, leavers: tu
     control_plane = snapshot["controlPlane"]
     spec, annotations = control_plane["spec"], control_plane["metadata"]["annotations"]
     spec["rollout"] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": configuration.surge}}}
-    remediation: Object = {"retryPeriodSeconds": configuration.retry_period}
+    spec["remediation"] = {"retryPeriodSeconds": configuration.retry_period}
     if configuration.counts:
-        remediation["maxRetry"] = configuration.max_retry
-    spec["remediation"] = remediation
-    if configuration.external:
-        spec["kubeadmConfigSpec"].setdefault("clusterConfiguration", {})["etcd"] = {
-            "external": {"endpoints": ["https://etcd:2379"]}
-        }
+        spec["remediation"]["maxRetry"] = configuration.max_retry
+    spec["kubeadmConfigSpec"] = _config(configuration)
     if configuration.versions:
         spec["version"] = globals_version(globals_)
     if configuration.min_ready:
@@ -152,7 +153,7 @@ def _entry(
     if host.boot == RUNNING and not host.dead:
         builder.says(name, "" if host.mute else "Running")
     if host.boot == JOINED:
-        machine["status"]["nodeRef"] = {"name": name}
+        machine["status"]["nodeRef"] = {"name": node_of(configuration, index)}
     if host.deleting:
         machine["metadata"]["deletionTimestamp"] = at(30 + count - index)
     machine["spec"]["version"] = version
@@ -178,13 +179,15 @@ def _config(configuration: Configuration) -> Object:
     spec = copy.deepcopy(cluster(3).spec["kubeadmConfigSpec"])
     if configuration.external:
         spec.setdefault("clusterConfiguration", {})["etcd"] = {"external": {"endpoints": ["https://etcd:2379"]}}
+    for kind in ("initConfiguration", "joinConfiguration") if configuration.suffix else ():
+        spec[kind]["nodeRegistration"]["name"] = "{{ ds.meta_data.local_hostname }}" + configuration.suffix
     return spec
 
 
 @cache
-def _node(name: str, ready: str, version: str) -> Object:
+def _node(name: str, ready: str, version: str, suffix: str = "") -> Object:
     node: Object = cluster(1).node(name, ready).workload["nodes"][0]
-    node["kubeletVersion"] = version
+    node.update(name=name + suffix, kubeletVersion=version)
     return node
 
 
@@ -298,8 +301,8 @@ def _workload(configuration: Configuration, world: World, leader: Optional[int],
         if host.node:
             ready = "True" if host.parts == WORKS or (host.parts == BROKEN and not host.dead) else "Unknown"
             version = entries[index]["machine"]["spec"]["version"]
-            workload["nodes"].append(_node(name_of(index), ready, version))
-            workload["pods"][name_of(index)] = _pods(configuration, host)
+            workload["nodes"].append(_node(name_of(index), ready, version, configuration.suffix))
+            workload["pods"][node_of(configuration, index)] = _pods(configuration, host)
     for index, stray in enumerate(world.strays):
         if stray.endswith(NODE):
             name = f"stray{index + 1}"
@@ -368,7 +371,7 @@ def _etcd(configuration: Configuration, world: World, leader: Optional[int], ent
     for index, host in enumerate(world.hosts):
         if host.member != ABSENT:
             address = entries[index]["infrastructureMachine"]["status"]["addresses"][0]["address"]
-            listed.append(_member(id_of(index), name_of(index), host.member, address))
+            listed.append(_member(id_of(index), node_of(configuration, index), host.member, address))
             statuses[id_of(index)] = _status(host.member, version)
     for index, stray in enumerate(world.strays):
         state = stray.rstrip(NODE)
@@ -392,7 +395,6 @@ def _etcd(configuration: Configuration, world: World, leader: Optional[int], ent
 
 @cache
 def _status(state: str, version: str) -> Object:
-    healthy = state in (UP, LEARNER)
-    if not healthy:
+    if state not in (UP, LEARNER):
         return {"healthy": False, "message": "context deadline exceeded", "looks": 3, "failedLooks": 3}
     return {"healthy": True, "message": "", "version": version, "looks": 3, "failedLooks": 0}

@@ -40,7 +40,10 @@ _SCRIPT = """\
 # Made by kubeadm.control_plane.
 umask 077
 cd {work} || exit 1
-date -u +%Y-%m-%dT%H:%M:%SZ > started.partial && mv -f started.partial started
+date -u +%Y-%m-%dT%H:%M:%SZ > started.partial
+sync started.partial 2>/dev/null
+mv -f started.partial started
+sync . 2>/dev/null
 ( cd / && umask 022 && exec timeout --kill-after=10 {seconds} {command} ) > output 2>&1 < /dev/null
 kcp_rc=$?
 echo "$kcp_rc $(date -u +%Y-%m-%dT%H:%M:%SZ)" > result.partial

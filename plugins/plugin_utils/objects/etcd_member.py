@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd member of a joining machine: its name and peer URL.
+"""etcd member of a joining machine: its peer URL and name.
 
-Both are as kubeadm makes them.
+Both are as kubeadm makes them; the name is set by a patch of etcd's manifest.
 
 Source: docs/reference/kubeadm.md, "Joining".
 """
@@ -25,15 +25,6 @@ PEER_PORT = 2380
 # kubeadm applies patches in the order of their names, and the last of two flags counts: after the user's own.
 PATCHES_DIRECTORY = "/run/kubeadm/patches"
 PATCH = "etcd9initialcluster+json.json"
-
-
-def node_name(kubeadm_config: Mapping[str, Any], values: Values) -> str:
-    """Return the name of a joining machine's Node and member.
-
-    `values` is the machine's instance data.
-    """
-    registration = _join(kubeadm_config, values).get("nodeRegistration") or {}
-    return str(registration.get("name") or values["hostname"]).strip().lower()
 
 
 def peer_url(kubeadm_config: Mapping[str, Any], values: Values, address: str) -> str:

@@ -17,7 +17,7 @@ from ...module_utils.common import settings
 from ...module_utils.common.values import now_rfc3339, parse_time, read_moment
 from ...module_utils.workload_api.wanted import MAX_OBJECTS
 from ..calls.machine_connection import Answer, Machine
-from ..decision.removal.left_behind import removed_machines
+from ..decision.removal.left_behind import removed_machines_nodes
 from ..decision.snapshot.unreached import unreached
 from ..decision.terms import RUNNING
 from ..objects import actions as operator
@@ -73,7 +73,7 @@ def observe(
     last_action = _last_action(objects)
     gates = Gates(objects.control_plane)
     room = max(0, MAX_OBJECTS - 1 - len(gates.wanted()))
-    left = removed_machines(objects.control_plane, objects.all_machines)[: min(room, MOST_LEFT_BEHIND)]
+    left = removed_machines_nodes(objects.control_plane, objects.all_machines)[: min(room, MOST_LEFT_BEHIND)]
     asked = [*gates.wanted(), *({"apiVersion": "v1", "kind": "Node", "name": each} for each in left), *_itself(objects)]
     workers = stored_workers.facts(objects, lambda machine: _bootstrap_unit(objects, caller, machine))
     workload = _workload(objects, caller, look_again, asked, now, settle, bool(workers))

@@ -86,17 +86,20 @@ class Removal:
 
         Returns whether it is ready for that.
 
-        Not ready means that a deletion hook holds it, which the next decision waits for, or that its drain took long:
-        the next decision observes the other machines again. A machine of a control plane that is deleted as a whole
-        is ready at once (docs/reference/cluster_api.md, "Deletion"), and so is one beside which there is no other and
-        that never carried the control plane.
+        Not ready means that a deletion hook holds it, which the next decision waits for, or that what it was decided on
+        is to be observed again: its drain took long, or the whole cluster was marked for deletion meanwhile. A worker of
+        such a cluster is ready at once, and so is a machine beside which there is no other and that never carried the
+        control plane.
         """
         if not self._machine.get("metadata", {}).get("deletionTimestamp"):
             raise ControlPlaneFailure(
                 f"machine {self._name} is not marked for deletion; nothing was done. Mark it first: kubeadm.control_plane.machine with state=absent."
             )
         if self._whole_cluster():
-            return {**self._result(True), "node": ""}
+            # The deletion decides about the control plane's machines together: one alone would leave a dead voter to the others.
+            if not self._worker:
+                self._done.append("the cluster was marked for deletion meanwhile: it is decided again")
+            return {**self._result(self._worker), "node": ""}
         if not self._others():
             self._require_nothing_to_lose()
             return {**self._result(True), "node": ""}
@@ -148,7 +151,7 @@ class Removal:
 
         Its infrastructure is gone already.
         """
-        node = node_of_machine.possible_name(self._machine, self._worker) if self._machine else ""
+        node = node_of_machine.possible_name(self._objects, self._machine, self._worker) if self._machine else ""
         if node and (self._worker or not self._whole_cluster()) and self._others():
             self.delete_node(
                 node,
@@ -249,7 +252,9 @@ class Removal:
 
         A worker's may continue beside other work.
         """
-        node = node_of_machine.possible_name(self._machine, True) if self._worker else self._node()
+        node = self._node()
+        if self._worker:
+            node = node_of_machine.possible_name(self._objects, self._machine, True)
         if hooks.drained(self._machine):
             return True
         drains = not kinds.is_flagged(self._machine, kinds.ANNOTATION_EXCLUDE_NODE_DRAINING)

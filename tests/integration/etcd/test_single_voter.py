@@ -345,3 +345,13 @@ def test_no_third_member_is_ever_forced_out(make_cluster: Make, tmp_path: Path) 
     until("etcd knows no leader", silent)
     with pytest.raises(NodeError, match="not itself and the voter"):
         Unit(Recovery(places, runner=StandInSystemd()), Looks(1, 0.1)).start(to_hex(identity), "m2")
+
+
+def test_one_that_was_cut_off_before_its_first_stage_holds_up_no_other(node: Node, lost: Member) -> None:
+    """It has changed nothing, and the member that it was about may be there again, or gone in another way."""
+    report, _started = node.unit().start(lost.hex_id, "m2", check=True)
+    Path(str(report.record["folder"])).mkdir(parents=True)
+    node.unit().recovery.write({**report.record, "memberID": "00000000000000aa"})
+    assert node.unit().look().state == "Interrupted"
+    _report, started = node.unit().start(lost.hex_id, "m2")
+    assert started and node.unit().wait(60).state == "Succeeded" and node.names() == ["m1"]

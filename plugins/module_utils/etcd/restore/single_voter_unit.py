@@ -87,7 +87,9 @@ class Unit(RecordedUnit):
         """
         with contextlib.nullcontext() if check else guard.exclusive(self.recovery.places.state):
             report = self.look()
-            if report.state in (RUNNING, INTERRUPTED, SUCCEEDED):
+            # At its first stage nothing was changed yet: it may be wanted no more, or for another member.
+            unchanged = report.state == INTERRUPTED and report.record.get("stage") == "start"
+            if report.state in (RUNNING, INTERRUPTED, SUCCEEDED) and not unchanged:
                 begun = str(report.record.get("memberID") or "")
                 if begun != member_id:
                     raise NodeError(
@@ -96,8 +98,7 @@ class Unit(RecordedUnit):
                     )
                 if report.state != INTERRUPTED:
                     return report, False
-                if report.record["stage"] != "start":
-                    return self.run(dict(report.record), check), True
+                return self.run(dict(report.record), check), True
             seen = membership(self.recovery.places)
             if self._done_already(seen):
                 text = "etcd is its only member already"

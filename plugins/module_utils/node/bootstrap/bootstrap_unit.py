@@ -297,16 +297,16 @@ class Bootstrap:
         if unit.running:
             output = self._output()
             return replace(known, state=RUNNING, stage=script_messages.under_way(stage, output), output=output)
-        if not stage and not unit.loaded:
+        booted = record.get("bootID") != guard.read_text(self.places.boot_id)
+        # A boot of the machine proves nothing: a power cut may have taken away what the script had written.
+        if not stage and not unit.loaded and not booted:
             return Report(ABSENT, known.step, known.kind, message="prepared, but never started")
-        if record.get("bootID") != guard.read_text(self.places.boot_id):
+        if booted:
             text = f"interrupted: the machine was booted again while it was at {script_messages.field(stage) or 'the start'}"
         elif unit.exit_status in _KILLED and record.get("limit"):
             text = script_messages.ended(record, stage)
         elif not unit.loaded:
-            text = (
-                f"interrupted at {script_messages.field(stage)}: its unit is gone, by a boot of the machine or by hand"
-            )
+            text = f"interrupted at {script_messages.field(stage)}: its unit is gone, as by hand"
         else:
             text = f"ended without a result (systemd says: {unit.result}, exit status {unit.exit_status})"
         return self._failed(known, stage, unit.exit_status or None, text)

@@ -32,12 +32,15 @@ kcp_work={work}
 kcp_stage=start
 kcp_enter() {{
     kcp_stage=$1
-    (umask 077 && printf '%s\\n' "$kcp_stage" > "$kcp_work/stage.partial") && mv -f "$kcp_work/stage.partial" "$kcp_work/stage"
+    (umask 077 && printf '%s\\n' "$kcp_stage" > "$kcp_work/stage.partial")
+    sync "$kcp_work/stage.partial" 2>/dev/null || :
+    mv -f "$kcp_work/stage.partial" "$kcp_work/stage"
+    sync "$kcp_work" 2>/dev/null || :
 }}
 kcp_end() {{
     umask 077
     printf '%s %s\\n' "$1" "$kcp_stage" > "$kcp_work/result.partial"
-    sync "$kcp_work/result.partial" 2>/dev/null
+    sync "$kcp_work/result.partial" 2>/dev/null || :
     mv -f "$kcp_work/result.partial" "$kcp_work/result"
 }}
 trap 'kcp_rc=$?; trap - EXIT; kcp_end "$kcp_rc"; exit "$kcp_rc"' EXIT

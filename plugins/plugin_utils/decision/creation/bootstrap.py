@@ -15,6 +15,7 @@ from __future__ import annotations
 from ....module_utils.common.quorum import MemberState
 from ...objects import kinds
 from ...objects.conditions import HEALTH_MARKS
+from ...objects.instance_data.node_names import is_machine_name
 from .. import terms
 from ..snapshot.typed_snapshot import MachineView, View, condition_of
 
@@ -49,7 +50,17 @@ def may_run(view: View, machine: MachineView) -> bool:
     """
     if machine.bootstrap != terms.RUNNING or _is_off(view, machine):
         return False
-    return not (machine.silent and view.now >= machine.ends_at)
+    # Its end was recorded by a controller's clock: it is over where both clocks say so.
+    return not (machine.silent and view.now - clock_difference(view) >= machine.ends_at)
+
+
+def clock_difference(view: View) -> float:
+    """Return the seconds by which controller's and cluster's clocks differ.
+
+    0 where they were not compared.
+    """
+    found = view.workload.get("clockSkewSeconds")
+    return abs(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else 0.0
 
 
 def under_way(view: View, machine: MachineView) -> bool:
@@ -85,14 +96,15 @@ def may_own(view: View, machine: MachineView) -> bool:
 
 
 def voters_of_nobody(view: View, machine: MachineView) -> list[MemberState]:
-    """Return the voters that may be a joined machine's member.
+    """Return the voters that may be a machine's unknown member.
 
     Only of a machine whose Node's name, and so its member's name, is not known; [] for every other machine.
     """
-    if machine.member is not None or not machine.joined or machine.node_known:
+    known = machine.node_known or (not machine.joined and is_machine_name(machine.config))
+    if machine.member is not None or known:
         return []
-    known = {each.member.id for each in view.known if each.member is not None}
-    return [member for member in view.members if member.settled and member.id not in known]
+    matched = {each.member.id for each in view.known if each.member is not None}
+    return [member for member in view.members if member.settled and member.id not in matched]
 
 
 def _is_off(view: View, machine: MachineView) -> bool:

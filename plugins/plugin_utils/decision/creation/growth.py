@@ -22,7 +22,7 @@ from ..outcome import Context, Outcome, block, held, max_surge, reason, target
 from ..removal import deleted_control_plane
 from ..rollout.gates import Step
 from ..snapshot.typed_snapshot import MachineView, View
-from .bootstrap import asked_to_go, consent
+from .bootstrap import asked_to_go, clock_difference, consent
 from .cluster_info import prerequisites
 from .existing_hosts import HOSTS_AVAILABLE, hosts_checked
 from .learner import BEFORE_KUBEADM, added_as_learner
@@ -220,8 +220,9 @@ def go_on(context: Context, machine: MachineView) -> Outcome:
     Its KubeadmConfig decides between kubeadm init and kubeadm join.
     Blocked where it is to be removed, does not answer, and kubeadm may run there (docs/reference/bootstrap.md).
     """
+    view = context.view
     if machine.silent and asked_to_go(machine):
-        return _unheard(machine)
+        return _unheard(view, machine)
     outcome = _gone_on(context, machine)
     if machine.silent:
         outcome.reasons.append(
@@ -235,7 +236,7 @@ def _gone_on(context: Context, machine: MachineView) -> Outcome:
     return join(context, machine) if joins else initialize(context, machine)
 
 
-def _unheard(machine: MachineView) -> Outcome:
+def _unheard(view: View, machine: MachineView) -> Outcome:
     end = format_time(machine.ends_at)
     text = (
         f"machine {machine.name} is to be removed and does not answer ({_silence(machine)}), and kubeadm may run there until {end}: it may be "
@@ -245,6 +246,9 @@ def _unheard(machine: MachineView) -> Outcome:
         f"Run the same again after {end}: by then the machine itself has ended kubeadm. If it is off and stays off, resume at once "
         f"(-e control_plane_consent={consent(machine.name)})."
     )
+    apart = clock_difference(view)
+    if apart > settings.CLOCK_SKEW_SECONDS:
+        fix += f" The clocks of the workload cluster and of this controller differ by {apart:.0f} s, and both must say so: set up time synchronisation."
     return block(BOOTSTRAP_UNKNOWN, text, fix)
 
 

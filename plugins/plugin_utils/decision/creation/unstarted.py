@@ -15,7 +15,7 @@ from ...objects.instance_data import rendering
 from ..conditions.control_plane import initialized
 from ..outcome import Context, Outcome
 from ..remediation.replacement import retried
-from ..removal.one_machine import proven_uninitialized, remove_unstarted
+from ..removal.one_machine import proven_uninitialized, remove_joiner, remove_unstarted
 from ..snapshot.typed_snapshot import MachineView
 from .bootstrap import marked
 
@@ -25,31 +25,40 @@ def unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
 
     None where the machine is to be resumed.
     """
-    view = context.view
-    if context.outdated[machine.name]:
-        return remove_unstarted(
-            machine, "is not up to date: " + "; ".join(each.message for each in context.outdated[machine.name])
-        )
-    if _is_unreadable(context, machine):
-        return remove_unstarted(
-            machine, "keeps templates that are refused, which the KubeadmControlPlane does not have any more"
-        )
-    if machine.is_join and not initialized(view) and proven_uninitialized(view):
-        return remove_unstarted(machine, "was made to join a control plane that does not exist")
-    if len(view.live) > context.most and initialized(view):
-        return remove_unstarted(machine, f"only {context.most} machines are wanted")
-    domain = machine.failure_domain
-    if domain and not machine.provisioned and domain not in view.failure_domains:
-        return remove_unstarted(
-            machine, f"was made for the failure domain {domain}, which the cluster does not have any more"
-        )
+    why = _made_differently(context, machine)
+    if why:
+        return _removal(context, machine, why)
     # It may have died before anything was started on it, or never existed: resuming it would never end.
     if marked(machine):
-        return retried(context, machine, remove_unstarted(machine, "is marked for remediation"))
+        return retried(context, machine, _removal(context, machine, "is marked for remediation"))
     if machine.provisioned and machine.infrastructure_gone:
         why = f"its provider says: {clip(machine.infrastructure_gone, 80)}"
-        return retried(context, machine, remove_unstarted(machine, why))
+        return retried(context, machine, _removal(context, machine, why))
     return None
+
+
+def _removal(context: Context, machine: MachineView, why: str) -> Outcome:
+    if machine.node is None and machine.member is None:
+        return remove_unstarted(machine, why)
+    found = "a Node" if machine.member is None else "an etcd member"
+    text = f"it {why}; the start of its bootstrap is not recorded, and it has {found} all the same"
+    return remove_joiner(context, machine, "BootstrapFailed", text)
+
+
+def _made_differently(context: Context, machine: MachineView) -> str:
+    """Return why a machine would be made differently now, else ""."""
+    view, domain = context.view, machine.failure_domain
+    if context.outdated[machine.name]:
+        return "is not up to date: " + "; ".join(each.message for each in context.outdated[machine.name])
+    if _is_unreadable(context, machine):
+        return "keeps templates that are refused, which the KubeadmControlPlane does not have any more"
+    if machine.is_join and not initialized(view) and proven_uninitialized(view):
+        return "was made to join a control plane that does not exist"
+    if len(view.live) > context.most and initialized(view):
+        return f"only {context.most} machines are wanted"
+    if domain and not machine.provisioned and domain not in view.failure_domains:
+        return f"was made for the failure domain {domain}, which the cluster does not have any more"
+    return ""
 
 
 def _is_unreadable(context: Context, machine: MachineView) -> bool:

@@ -23,7 +23,7 @@ from ..outcome import AUTHORITIES
 from ..removal.one_machine import only_candidate
 from ..rollout import resource_sets
 from ..rollout.addons import outdated_addons
-from ..snapshot.typed_snapshot import read_snapshot
+from ..snapshot.typed_snapshot import machine_view, read_snapshot
 from ..workers import prediction as workers
 from .predict_adoption import with_rebuilt_spec
 from .predict_etcd import seen_by_witnesses, with_member, without_member
@@ -145,7 +145,7 @@ def _bootstrapped(snapshot: Object, decision: Object) -> Object:
     machine = dict(entry["machine"])
     name = machine["metadata"]["name"]
     status = dict(machine.get("status") or {})
-    status["nodeRef"] = {"name": name}
+    status["nodeRef"] = {"name": machine_view(entry).node_name}
     status["bootstrap"] = {"state": terms.SUCCEEDED, "message": "", "startedAt": snapshot["now"]}
     status["initialization"] = {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True}
     # The run waits until it is; a plan that goes on has waited.
@@ -295,14 +295,15 @@ def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:
     `begun`: the ID of the member it has already.
     """
     workload = dict(snapshot["workload"])
-    name, version = machine["metadata"]["name"], machine["spec"].get("version") or ""
+    via, version = machine["metadata"]["name"], machine["spec"].get("version") or ""
+    name = ((machine.get("status") or {}).get("nodeRef") or {}).get("name") or via
     try:
         labels, taints = kubernetes_facts.role_labels(version), kubernetes_facts.default_taint_keys(version)
     except ValueError:
         # What a stored Machine has for a version needn't be one; what kubeadm would set can't be told then.
         labels, taints = (kubernetes_facts.LABEL_CONTROL_PLANE,), ()
     first = workload.get("reachable") is not True
-    workload.update(reachable=True, initialized=True, message="", via=name if first else workload.get("via"))
+    workload.update(reachable=True, initialized=True, message="", via=via if first else workload.get("via"))
     workload["endpoint"] = {"answers": True, "message": ""}
     node = {
         "name": name,

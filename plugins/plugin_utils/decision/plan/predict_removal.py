@@ -15,6 +15,7 @@ from ...objects.conditions import DELETING
 from .. import terms
 from ..creation import existing_hosts
 from ..removal.hooks import hooks
+from ..snapshot.typed_snapshot import machine_view
 from ..snapshot.unreached import unreached
 from .predict_etcd import seen_by_witnesses, without_member
 
@@ -31,9 +32,7 @@ def removed(snapshot: Object, decision: Object) -> Object:
     snapshot["machines"] = [entry for entry in snapshot["machines"] if entry not in gone]
     if "hosts" in snapshot:
         snapshot["hosts"] = existing_hosts.give_back(snapshot, str(target["machine"]))
-    nodes = {
-        ((entry["machine"].get("status") or {}).get("nodeRef") or {}).get("name") or target["machine"] for entry in gone
-    }
+    nodes = {machine_view(entry).node_name for entry in gone}
     workload = dict(snapshot["workload"])
     if workload.get("via") == target["machine"]:
         left = [entry for entry in snapshot["machines"] if _state(entry) == terms.SUCCEEDED]
@@ -87,10 +86,7 @@ def _next_leaders(snapshot: Object, decision: Object) -> list[str]:
     By name.
     """
     machines = (decision.get("leadership") or {}).get("to") or []
-    nodes = {
-        entry["machine"]["metadata"]["name"]: ((entry["machine"].get("status") or {}).get("nodeRef") or {}).get("name")
-        for entry in snapshot["machines"]
-    }
+    nodes = {entry["machine"]["metadata"]["name"]: machine_view(entry).node_name for entry in snapshot["machines"]}
     return [nodes.get(name) or name for name in machines]
 
 

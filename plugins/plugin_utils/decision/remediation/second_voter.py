@@ -72,10 +72,19 @@ def lost_second_voter(view: View) -> Optional[LostVoter]:
     survivor = next((each for each in view.machines if each.name == view.workload.get("via") and each.joined), None)
     if view.reachable or not view.managed_etcd or survivor is None:
         return None
-    begun = [each for each in view.machines if each.bootstrap and each is not survivor]
+    begun = [each for each in view.machines if _began(view, each) and each is not survivor]
     if len(begun) != 1 or (begun[0].joined and not begun[0].infrastructure_gone):
         return None
     return _by_word(view, survivor, begun[0]) if view.etcd_known else _by_database(view, survivor, begun[0])
+
+
+def _began(view: View, machine: MachineView) -> bool:
+    """Return whether a machine's bootstrap was ever started.
+
+    As recorded, or as etcd's members show.
+    """
+    stored = view.workload.get("storedMembers") or ()
+    return bool(machine.bootstrap) or machine.member is not None or any(_is_of(each, machine) for each in stored)
 
 
 def _by_word(view: View, survivor: MachineView, lost: MachineView) -> Optional[LostVoter]:
@@ -135,7 +144,9 @@ def recover(context: Context) -> Optional[Outcome]:
 def _unfinished(view: View) -> Optional[Outcome]:
     record = view.workload.get("recovery") or {}
     machine = next((each for each in view.machines if each.name == view.workload.get("via")), None)
-    if record.get("state") not in _UNFINISHED or machine is None:
+    # What was interrupted at its first stage has changed nothing, and etcd may have its quorum again: it is decided again.
+    unchanged = record.get("state") == "Interrupted" and record.get("stage") == "start"
+    if record.get("state") not in _UNFINISHED or unchanged or machine is None:
         return None
     if not record.get("memberID"):
         text = f"what machine {machine.name} has recorded of a recovery of etcd can't be read: {clip(record.get('message')) or 'no reason given'}"

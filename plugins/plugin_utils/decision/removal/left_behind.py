@@ -16,6 +16,7 @@ from typing import Any, Optional
 from ....module_utils.common import settings
 from ....module_utils.common.values import clip, format_time
 from ...objects import kinds
+from ...objects.instance_data.node_names import expected_node_name
 from ..checks.nodes_without_machine import silent_since
 from ..outcome import Outcome, reason
 from ..remediation.retry import read_record
@@ -26,10 +27,11 @@ Object = dict[str, Any]
 LEFT_BEHIND = "NodeLeftBehind"
 
 
-def removed_machines(control_plane: Optional[Object], machines: list[Object]) -> list[str]:
-    """Return the names of machines that were removed and replaced.
+def removed_machines_nodes(control_plane: Optional[Object], machines: list[Object]) -> list[str]:
+    """Return the names of Nodes of machines that were removed and replaced.
 
-    From the records of remediations; a machine that still exists is left out.
+    From the records of remediations; a machine that still exists is left out. A Node whose name was made of more than
+    its machine's name isn't found: what its provider had recorded is gone.
 
     Args:
         control_plane: the KubeadmControlPlane.
@@ -38,7 +40,9 @@ def removed_machines(control_plane: Optional[Object], machines: list[Object]) ->
     texts = [annotations_of(control_plane or {}).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)]
     texts += [annotations_of(each).get(kinds.ANNOTATION_REMEDIATION_FOR) for each in machines]
     gone = {record.machine for record in map(read_record, texts) if record is not None}
-    return sorted(gone - {str(each["metadata"]["name"]) for each in machines})
+    gone -= {str(each["metadata"]["name"]) for each in machines}
+    config = {"spec": ((control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec")}
+    return sorted({expected_node_name({"metadata": {"name": each}}, config, None) for each in gone})
 
 
 def remove_left_behind(view: View) -> Optional[Outcome]:
@@ -62,15 +66,15 @@ def _said(node: Object) -> str:
     name, since = clip(node["name"], 80), silent_since(node)
     if since is None:
         return (
-            f"Node {name} was left behind by machine {name}, which was removed, and its kubelet still reports: the host runs. Turn it off or reset "
+            f"Node {name} was left behind by a machine that was removed, and its kubelet still reports: the host runs. Turn it off or reset "
             f"it (kubeadm reset); a reconcile {settings.CONNECTION_GRACE} s after its kubelet has fallen silent deletes the Node"
         )
     due = format_time(since + settings.CONNECTION_GRACE)
-    return f"Node {name} was left behind by machine {name}, which was removed; a reconcile after {due} deletes it"
+    return f"Node {name} was left behind by a machine that was removed; a reconcile after {due} deletes it"
 
 
 def _nodes(view: View) -> list[Object]:
     members = {member.name for member in view.members}
-    known = {each.node["name"] for each in view.known if each.node is not None} | {each.name for each in view.known}
+    known = {each.node_name for each in view.known} | {each.name for each in view.known}
     found = view.workload.get("leftBehind") or ()
     return [node for node in found if node["name"] not in members | known]

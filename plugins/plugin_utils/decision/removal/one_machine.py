@@ -28,6 +28,10 @@ from .hooks import held_by_hooks
 from .leadership import hand_over
 
 _HELP_OTHERS = "Bring the other machines back to health first. If the data of this one is not needed, that is the user's decision: see status."
+_UNMATCHED = (
+    "Compare its peer address with the machine's (module etcd_member_info). Remove that member with the module etcd_member where it is this machine's "
+    "or belongs to no machine, then reconcile."
+)
 # A store never takes a mark of deletion back by itself.
 _TAKE_BACK = (
     "There is no other machine that is to stay, so this one holds the only data. To keep it, take its deletion back by hand: "
@@ -114,11 +118,12 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
         text = f"removing machine {machine.name} ({why}) is refused: its etcd membership is unknown, etcd gave no member list"
         return _refused(text, waits)
     member = machine.member or only_candidate(view, machine)
-    loose = [each for each in view.members if not each.settled and each is not member]
-    loose += voters_of_nobody(view, machine)
+    unmatched = voters_of_nobody(view, machine)
+    loose = [each for each in view.members if not each.settled and each is not member] + unmatched
     if member is None and loose:
         text = f"removing machine {machine.name} ({why}) is refused: whose is the etcd {loose[0].describe()}?"
-        return _refused(text, False, trouble.OTHER_NAME if machine.joined else _HELP_OTHERS)
+        unfinished = _UNMATCHED if unmatched else _HELP_OTHERS
+        return _refused(text, False, trouble.OTHER_NAME if machine.joined else unfinished)
     identity = member.id if member is not None else ""
     leader = view.leader
     verdict = quorum.check_remove(view.members, identity, leader.id if leader else None)

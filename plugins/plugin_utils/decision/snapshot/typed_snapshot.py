@@ -15,6 +15,7 @@ from ....module_utils.common import settings
 from ....module_utils.common.quorum import MemberState, member_states
 from ....module_utils.common.values import annotations_of, clip, condition_of, host_of, parse_time
 from ...objects import kinds
+from ...objects.instance_data.node_names import expected_node_name
 from .. import ownership, terms
 from ..removal.deleted_control_plane import Deleted, deleted_control_plane, latched
 from .validate import Problem, check_snapshot
@@ -80,10 +81,9 @@ class MachineView:
 
     @property
     def node_name(self) -> str:
-        """Return the Node's name: observed, else recorded, else the machine's."""
-        if self.node is not None:
-            return str(self.node["name"])
-        return str(((self.machine.get("status") or _EMPTY).get("nodeRef") or _EMPTY).get("name") or self.name)
+        """Return the Node's name: observed, else recorded, else the expected one."""
+        known = self.node or (self.machine.get("status") or _EMPTY).get("nodeRef") or _EMPTY
+        return str(known.get("name") or expected_node_name(self.machine, self.config, self.infrastructure))
 
     @property
     def node_known(self) -> bool:
@@ -356,7 +356,7 @@ def _match_nodes(view: View) -> None:
             "machineID"
         )
         provider = machine.machine["spec"].get("providerID")
-        node = nodes.get(recorded or machine.name)
+        node = nodes.get(machine.node_name)
         if node is not None and identity and node.get("machineID") and node["machineID"] != identity:
             # A reinstalled or foreign host under the same name is no evidence about this machine
             # (docs/faults.md, "a host was installed again under its name and address").
@@ -390,11 +390,10 @@ def _match_members(view: View) -> None:
     for machine in view.known:
         if machine.member is None:
             # A member has its Node's name; where a machine's Node is not known yet, the address identifies the member.
-            unnamed = machine.joined and not machine.node_known
             hosts = {
                 host_of(url): member
                 for member in loose
                 for url in urls.get(member.id, ())
-                if unnamed or not member.name
+                if not (machine.node_known and member.name)
             }
             machine.member = next((hosts[address] for address in machine.addresses if address in hosts), None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...decision import terms
 from ...objects import kinds
+from ...objects.instance_data.node_names import expected_node_name
 from ...records.cluster_objects import ClusterObjects, Object
 
 # Written on a Machine while its Node is drained: after its infrastructure is gone its host may join again, as a new Node of the old name.
@@ -18,15 +19,17 @@ def recorded_name(machine: Object) -> str:
     return str((machine.get("status") or {}).get("nodeRef", {}).get("name") or "")
 
 
-def possible_name(machine: Object, worker: bool) -> str:
+def possible_name(objects: ClusterObjects, machine: Object, worker: bool) -> str:
     """Return a Machine's Node name, seen or not, "" without one.
 
-    Between an observation and a removal a kubelet may have registered its Node, which is called as the machine where nothing else was seen. A control
+    Between an observation and a removal a kubelet may have registered its Node, which has the expected name where nothing else was seen. A control
     plane machine that has joined is in etcd as well: it was seen.
     """
     state = ((machine.get("status") or {}).get("bootstrap") or {}).get("state")
-    unseen = state in (terms.RUNNING, terms.FAILED) or (worker and state == terms.SUCCEEDED)
-    return recorded_name(machine) or (str(machine["metadata"]["name"]) if unseen else "")
+    if recorded_name(machine) or not (state in (terms.RUNNING, terms.FAILED) or (worker and state == terms.SUCCEEDED)):
+        return recorded_name(machine)
+    name = str(machine["metadata"]["name"])
+    return expected_node_name(machine, objects.kubeadm_configs.get(name), objects.infrastructure_machines.get(name))
 
 
 def identity(objects: ClusterObjects, machine: Object, worker: bool, with_uid: bool) -> Object:

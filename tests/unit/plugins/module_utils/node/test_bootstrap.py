@@ -87,7 +87,11 @@ def test_a_bootstrap_runs_all_stages_in_one_shell_and_removes_its_secrets(
     bootstrap = Bootstrap(places, systemd)
     wanted = data(
         places,
-        preKubeadmCommands=["export GREETING='it''s me'", f"cat {places.kubeadm_run}/kubeadm.yaml > {tmp_path}/seen"],
+        preKubeadmCommands=[
+            "export GREETING='it''s me'",
+            f"cat {places.kubeadm_run}/kubeadm.yaml > {tmp_path}/seen",
+            f'sync() {{ echo "$1 $(cat "$1" 2>&1)" >> {tmp_path}/synced; }}',
+        ],
         postKubeadmCommands=[f"echo $GREETING > {tmp_path}/after", f"test -e {places.sentinel}"],
     )
     report, started = bootstrap.start("step-1", wanted)
@@ -97,6 +101,8 @@ def test_a_bootstrap_runs_all_stages_in_one_shell_and_removes_its_secrets(
     assert (tmp_path / "seen").read_text() == wanted["config"]
     assert (tmp_path / "calls").read_text().split()[:3] == ["its", "me", "init"]
     assert (tmp_path / "after").read_text() == "its me\n"
+    # A power cut leaves how far it was.
+    assert f"{places.work}/stage.partial kubeadm" in (tmp_path / "synced").read_text().splitlines()
     assert not os.path.exists(places.kubeadm_run)
     assert not os.path.exists(places.work)
     assert stat.S_IMODE(os.stat(places.record).st_mode) == 0o600
@@ -257,15 +263,21 @@ def test_what_a_users_command_left_in_the_background_is_not_bounded(
     os.kill(pid, signal.SIGKILL)
 
 
-def test_a_machine_that_was_booted_again_in_the_middle_is_interrupted(places: Places, systemd: StandInSystemd) -> None:
+@pytest.mark.parametrize(("written", "stage"), [(True, "preKubeadmCommands[0]"), (False, "the start")])
+def test_a_machine_that_was_booted_again_in_the_middle_is_interrupted(
+    places: Places, systemd: StandInSystemd, written: bool, stage: str
+) -> None:
+    """A power cut may take away what was written last, and kubeadm may have added an etcd member before it."""
     Bootstrap(places, systemd).start("step-1", data(places, preKubeadmCommands=["sleep 60"]))
     while not os.path.exists(f"{places.work}/stage") or "pre-1" not in Path(places.work, "stage").read_text():
         os.sched_yield()
     systemd.end()
     Path(places.boot_id).write_text("boot-2\n")
+    if not written:
+        Path(places.work, "stage").unlink()
     report = Bootstrap(places, StandInSystemd()).wait(20)
     assert report.state == "Failed"
-    assert report.message == "interrupted: the machine was booted again while it was at preKubeadmCommands[0]"
+    assert report.message == f"interrupted: the machine was booted again while it was at {stage}"
 
 
 def test_a_caller_that_died_before_the_unit_was_started_leaves_something_that_can_be_started(

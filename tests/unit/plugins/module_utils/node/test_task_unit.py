@@ -131,3 +131,16 @@ def test_what_is_forgotten_leaves_nothing_and_its_name_is_free(tmp_path: Path, s
     assert one.forget() and not one.forget()
     assert one.look().state == ABSENT and list((tmp_path / "commands").iterdir()) == [tmp_path / "commands" / "lock"]
     assert one.run(["true"], timeout=5, wait=20).exit_status == 0
+
+
+def test_that_it_was_started_is_on_the_disk_before_it_runs(
+    tmp_path: Path, systemd: StandInSystemd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut would let the next run start it again."""
+    tool = tmp_path / "tools" / "sync"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path / "synced"}\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    report = unit(tmp_path, systemd).run(["cat", str(tmp_path / "synced")], timeout=30, wait=20)
+    assert report.head == "started.partial\n.\n"

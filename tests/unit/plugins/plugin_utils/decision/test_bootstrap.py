@@ -150,6 +150,16 @@ class TestBlocked:
         builder.entry("x")["machine"]["status"]["bootstrap"]["endsAt"] = at(0)
         assert short(decide(builder.build())) == "-x"
 
+    @pytest.mark.parametrize("difference", [-2400.0, 2400.0])
+    def test_it_is_over_where_both_clocks_say_so(self, difference: float) -> None:
+        """Its end is recorded by a controller's clock, and compared with the workload cluster's."""
+        builder = healthy(3, replicas=5).machine("x", "Running", age=1800).says("x").deleting("x")
+        assert short(decide(builder.build())) == "-x"
+        builder.workload["clockSkewSeconds"] = difference
+        decision = decide(builder.build())
+        assert says(decision) == ("blocked", "BootstrapUnknown")
+        assert "differ by 2400 s" in decision["blockedOn"][0]["fix"]
+
     def test_another_machines_consent_is_none(self) -> None:
         builder = self.builder()
         builder.snapshot["policy"] = {"consent": ["giveUpBootstrap:y", "recoverSingleVoter:x"]}
@@ -242,3 +252,21 @@ class TestNeverStarted:
         builder.snapshot["controlPlane"]["spec"].setdefault("kubeadmConfigSpec", {}).update(commands)
         builder.entry("x")["kubeadmConfig"]["spec"]["preKubeadmCommands"] = [kept]
         assert short(decide(builder.build())) == step
+
+    @pytest.mark.parametrize("wanted", ["outdated", "marked", "dead"])
+    def test_one_that_has_a_member_all_the_same_goes_with_it(self, wanted: str) -> None:
+        """A power cut took away what its host had written of the start."""
+        builder = healthy(2, replicas=3).machine("x", "", age=60).member("x", healthy=False)
+        if wanted == "outdated":
+            builder.entry("x")["infrastructureMachine"]["metadata"]["annotations"][
+                "cluster.x-k8s.io/cloned-from-name"
+            ] = "old"
+        elif wanted == "marked":
+            builder.annotate(REMEDIATE_MACHINE, "", "x")
+        else:
+            builder.entry("x")["infrastructureMachine"]["status"]["state"] = "dead"
+        decision = decide(builder.build())
+        assert (decision["action"], decision["target"]["memberID"]) == ("remove", member_id("x"))
+        assert "has an etcd member all the same" in decision["reasons"][0]["message"]
+        builder.workload["etcd"]["memberListAgrees"] = False
+        assert "CannotBeRemediated" in reasons(decide(builder.build()))

@@ -54,7 +54,11 @@ def test_the_node_of_a_machine_whose_join_has_failed_is_no_worker() -> None:
     builder = healthy(3).machine("x", "Failed").deleting()
     builder.workload["workerNodes"] = ["x"]
     assert step(builder) == ("deleteMachines", "WaitingForMachineDeletion")
-    builder.workload["workerNodes"] = ["w1", "x"]
+    template = "{{ ds.meta_data.local_hostname }}.example.com"
+    builder.entry("x")["kubeadmConfig"]["spec"]["joinConfiguration"]["nodeRegistration"]["name"] = template
+    builder.workload["workerNodes"] = ["x.example.com"]
+    assert step(builder) == ("deleteMachines", "WaitingForMachineDeletion")
+    builder.workload["workerNodes"] = ["w1", "x.example.com"]
     decision = decide(builder.build())
     assert decision["action"] == "blocked" and "w1." in decision["blockedOn"][0]["message"]
 

@@ -13,7 +13,9 @@ from rules import REMEDIATION_FOR, reasons, says, short
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.removal.left_behind import removed_machines
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.removal.left_behind import (
+    removed_machines_nodes,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
 )
@@ -68,6 +70,9 @@ def test_it_is_said_beside_what_else_holds_things_up() -> None:
 def test_whose_it_was_tell_the_records_of_replacements() -> None:
     builder = healthy(3).annotate(REMEDIATION_FOR, RECORD, "m3")
     machines = [each["machine"] for each in builder.snapshot["machines"]]
-    assert removed_machines(builder.snapshot["controlPlane"], machines) == ["gone"]
+    assert removed_machines_nodes(builder.snapshot["controlPlane"], machines) == ["gone"]
     builder.annotate("controlplane.cluster.x-k8s.io/remediation-in-progress", RECORD.replace("gone", "m2"))
-    assert removed_machines(builder.snapshot["controlPlane"], machines) == ["gone"], "m2 is there still"
+    assert removed_machines_nodes(builder.snapshot["controlPlane"], machines) == ["gone"], "m2 is there still"
+    named = {"nodeRegistration": {"name": "{{ ds.meta_data.local_hostname }}.example.com"}}
+    builder.wants(kubeadmConfigSpec={"joinConfiguration": named})
+    assert removed_machines_nodes(builder.snapshot["controlPlane"], machines) == ["gone.example.com"]

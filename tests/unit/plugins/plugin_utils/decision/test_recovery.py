@@ -99,6 +99,16 @@ def test_with_consent_etcd_goes_on_alone(state: str, answers: bool) -> None:
     assert "--force-new-cluster" in decision["quorum"]["whyThisOrder"]
 
 
+@pytest.mark.parametrize("state", ["Running", "Failed"])
+def test_a_voter_under_another_name_than_the_machines_is_the_machines(state: str) -> None:
+    """Its etcd had started, and kubeadm had not labelled its Node yet."""
+    builder = lost(state)
+    builder.workload["etcd"]["members"][1]["name"] = "m2.example.com"
+    assert step(builder) == ("blocked", REASON)
+    builder.snapshot["policy"] = {"consent": [CONSENT]}
+    assert step(builder) == ("recoverSingleVoter", REASON)
+
+
 @pytest.mark.parametrize(
     "consent", ["recoverSingleVoter:m1", "recoverSingleVoter:m3", "recoverSingleVoter:", "remove:m2"]
 )
@@ -223,6 +233,27 @@ def test_a_database_whose_members_are_at_unknown_addresses_says_nothing() -> Non
     builder = lost(answers=False, consent=CONSENT)
     builder.workload["storedMembers"][0]["peerURLs"] = ["https://10.0.0.77:2380"]
     assert step(builder)[1] == "APIUnreachable"
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_one_whose_start_is_not_recorded_is_lost_all_the_same(answers: bool) -> None:
+    builder = lost("", consent=CONSENT, answers=answers)
+    assert step(builder) == ("recoverSingleVoter", REASON)
+
+
+@pytest.mark.parametrize("state", ["Running", "Succeeded"])
+def test_what_was_interrupted_before_its_first_stage_is_decided_again(state: str) -> None:
+    """It has changed nothing, and the machine that was given up came back: the quorum needs no recovery."""
+    builder = healthy(1, replicas=3).machine("m2", state, age=400)
+    record = {"state": "Interrupted", "memberID": member_id("m2"), "lost": "m2", "stage": "start", "message": ""}
+    builder.workload["recovery"] = record
+    decision = decide(builder.build())
+    assert (decision["action"], decision["target"]["machine"]) == ("join", "m2" if state == "Running" else None)
+    builder = lost()
+    builder.workload["recovery"] = record
+    assert step(builder) == ("blocked", REASON)
+    builder.snapshot["policy"] = {"consent": [CONSENT]}
+    assert step(builder) == ("recoverSingleVoter", REASON)
 
 
 @pytest.mark.parametrize("state", ["Running", "Interrupted", "Succeeded"])

@@ -28,6 +28,12 @@ def failed(builder: Builder, name: str) -> Builder:
     return builder
 
 
+def named(builder: Builder, name: str, template: str) -> Builder:
+    """The machine's manifest gives its Node another name than the machine's."""
+    builder.entry(name)["kubeadmConfig"]["spec"]["joinConfiguration"]["nodeRegistration"]["name"] = template
+    return builder
+
+
 def act(builder: Builder) -> tuple[str, Any]:
     decision = decide(builder.build())
     return decision["action"], (decision["target"] or {}).get("machine")
@@ -103,6 +109,40 @@ class TestFailedJoiner:
         )
         decision = decide(builder.build())
         assert (decision["action"], decision["target"]["memberID"]) == ("remove", member_id("x"))
+
+    @pytest.mark.parametrize(
+        ("template", "member", "address"),
+        [
+            ("{{ ds.meta_data.local_hostname }}.example.com", "m2.example.com", "10.9.9.9"),
+            ("ip-{{ ds.meta_data.local_ipv4 }}", "ip-10.0.0.2", "10.9.9.9"),
+            # What its provider had recorded is not there any more.
+            ("{{ ds.meta_data.instance_id }}", "i-0a1", "10.0.0.2"),
+        ],
+    )
+    @pytest.mark.parametrize("case", ["failed", "silent", "dead"])
+    def test_a_voter_under_another_name_than_the_machines_goes_with_it(
+        self, case: str, template: str, member: str, address: str
+    ) -> None:
+        """kubeadm labels the Node last of all: before that nothing but its name or its address says whose the voter is."""
+        builder = healthy(1, replicas=3).machine("m2", "Failed" if case == "failed" else "Running", age=2000)
+        if case == "silent":
+            builder.says("m2").deleting("m2")
+        elif case == "dead":
+            builder.entry("m2")["infrastructureMachine"]["status"]["state"] = "dead"
+        decision = decide(named(builder, "m2", template).member(member, address=address).build())
+        assert (decision["action"], decision["target"]["memberID"]) == ("remove", member_id(member))
+        assert (decision["quorum"]["before"]["voters"], decision["quorum"]["after"]["voters"]) == (2, 1)
+
+    def test_a_voter_that_may_be_its_own_keeps_it(self) -> None:
+        builder = named(healthy(1, replicas=3).machine("m2", "Failed"), "m2", "{{ ds.meta_data.instance_id }}")
+        decision = decide(builder.member("i-0a1", address="10.9.9.9").build())
+        assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "CannotBeRemediated")
+        assert "whose is the etcd member i-0a1" in decision["blockedOn"][0]["message"]
+        assert "module etcd_member" in decision["blockedOn"][0]["fix"]
+
+    def test_a_voter_with_another_name_is_not_one_that_has_its_machines(self) -> None:
+        decision = decide(healthy(1, replicas=3).machine("m2", "Failed").member("x", address="10.9.9.9").build())
+        assert (decision["action"], decision["target"]["memberID"]) == ("remove", None)
 
     def test_one_that_never_started_and_one_unfinished_machine_belong_together(self) -> None:
         builder = healthy(2, replicas=3).machine("m3", "Failed").member("x", unnamed=True, learner=True)

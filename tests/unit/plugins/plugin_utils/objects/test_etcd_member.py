@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.etcd_member import (
-    node_name,
     peer_url,
     with_member_named,
 )
@@ -50,12 +49,6 @@ def test_the_peer_url_is_that_of_the_advertise_address(given: str, own: str, url
     """Written as Go writes an address; "" where kubeadm would choose another one on the machine."""
     found = config(controlPlane={"localAPIEndpoint": {"advertiseAddress": given}})
     assert peer_url(found, MACHINE, own) == url
-
-
-def test_the_member_is_named_as_the_node() -> None:
-    assert node_name(config(), MACHINE) == "m2"
-    named = config(nodeRegistration={"name": " CP-{{ ds.meta_data.local_hostname }} "})
-    assert node_name(named, MACHINE) == "cp-m2"
 
 
 @pytest.mark.parametrize(

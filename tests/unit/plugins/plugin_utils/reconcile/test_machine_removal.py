@@ -325,16 +325,26 @@ def test_a_run_that_lost_its_lock_during_the_drain_deletes_no_machine(world: Wor
     assert world.stage() == "WaitingForPreTerminateHook", "nothing says that its infrastructure may go"
 
 
+def _end_the_cluster(world: World) -> None:
+    world.store.modify(CONTROL_PLANE, "default", "prod", lambda stored: stored["metadata"].update(finalizers=["x"]))
+    world.store.delete(CONTROL_PLANE, "default", "prod")
+
+
 def test_the_last_machine_that_failed_and_a_whole_cluster_need_no_call(world: World) -> None:
     world.lose_the_others()
     world.change("m1", lambda stored: stored["status"]["bootstrap"].update(state="Failed"))
     assert world.removal().take_out()["ready"] is True
-    world.change("m1", lambda stored: stored["status"]["bootstrap"].update(state="Succeeded"))
-    world.store.modify(CONTROL_PLANE, "default", "prod", lambda stored: stored["metadata"].update(finalizers=["x"]))
-    world.store.delete(CONTROL_PLANE, "default", "prod")
-    assert world.removal().take_out()["ready"] is True
+    _end_the_cluster(world)
     world.removal().finish()
     assert world.machines.calls == [] and world.store.get(MACHINE, "default", "m1") is None
+
+
+def test_one_alone_does_not_go_once_the_whole_cluster_is_to_go(world: World) -> None:
+    """Its member would stay listed, and a dead voter take the others' quorum; the next decision deletes all together."""
+    _end_the_cluster(world)
+    answer = world.removal().take_out()
+    assert answer["ready"] is False and "marked for deletion meanwhile" in answer["msg"]
+    assert world.machines.calls == [] and world.store.get(MACHINE, "default", "m1") is not None
 
 
 def test_the_last_machine_that_carries_the_control_plane_is_refused(world: World) -> None:
@@ -353,16 +363,6 @@ def test_at_the_end_the_node_and_then_the_objects(world: World) -> None:
     )
     assert world.store.get(MACHINE, "default", "m1") is None
     assert world.store.get(("infrastructure.cluster.x-k8s.io", "NspawnMachine"), "default", "m1") is None
-
-
-@pytest.mark.parametrize(("state", "asked"), [("Failed", ["m1"]), ("Running", ["m1"]), ("Succeeded", []), ("", [])])
-def test_a_node_that_nobody_has_seen_goes_with_a_machine_that_never_joined(
-    world: World, state: str, asked: list[str]
-) -> None:
-    """Its kubelet may have registered it after the last look; what joined under another name is not called as its machine."""
-    world.change("m1", lambda stored: stored["status"].update(nodeRef={}, bootstrap={"state": state}))
-    world.removal().finish()
-    assert [call["name"] for _name, module, call in world.machines.calls if module == "workload_node"] == asked
 
 
 def test_a_node_of_no_machine_says_nothing_of_its_host(world: World) -> None:
