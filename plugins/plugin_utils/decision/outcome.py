@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from ...module_utils.common.values import condition_in, parse_time
 from ..objects import kinds
-from ..objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED
+from ..objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, ROLLING_OUT
 from . import terms
 from .checks.trouble import CERTIFICATES_AVAILABLE, PACE_CHECKS, Trouble
 from .conditions.control_plane import Facts
@@ -103,13 +103,15 @@ class Context:
             else [each["message"] for each in outcome.blocked_on]
         )
         secrets = [kinds.secret_name(self.view.name, purpose) for purpose in self.missing]
+        # Another step does not begin a rollout that is held back: it must not keep the scaling waiting.
+        rolls = any(each["reason"] == ROLLING_OUT for each in outcome.reasons)
         return Facts(
             self.machines,
             self.outdated,
             secrets,
             held_back,
             outcome.deletion,
-            self.rollout,
+            self.rollout if rolls or _recorded_size(self.view) is not None else None,
             tuple(self.removed_conditions()),
         )
 
@@ -183,11 +185,13 @@ def _rollout_size(view: View, outdated: bool) -> Optional[int]:
     """
     if not outdated:
         return None
+    return _recorded_size(view) or (view.replicas if len(view.live) == view.replicas else None)
+
+
+def _recorded_size(view: View) -> Optional[int]:
     record = (view.control_plane.get("status") or {}).get("rollout")
-    recorded = record.get("replicas") if isinstance(record, dict) else None
-    if isinstance(recorded, int) and not isinstance(recorded, bool) and recorded > 0:
-        return recorded
-    return view.replicas if len(view.live) == view.replicas else None
+    size = record.get("replicas") if isinstance(record, dict) else None
+    return size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else None
 
 
 def first_that_acts(outcomes: Iterable[Outcome]) -> Optional[Outcome]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders import Builder, at, cluster, healthy
+from builders import Builder, at, cluster, healthy, member_id
 from decisions import Change, changed
 from rules import (
     ALLOW_PATCH_DOWNGRADE,
@@ -22,6 +22,7 @@ from rules import (
     reasons,
     rename,
     says,
+    short,
     sicken,
     surge,
     upgrade,
@@ -235,6 +236,20 @@ class TestReplicasMidWay:
             walked(builder, 1)
         assert decide(builder.build())["status"]["controlPlane"]["rollout"] == {}
         assert decide(healthy(3).build())["status"]["controlPlane"]["rollout"] == {}
+
+    @pytest.mark.parametrize("step", ["-m2", "removeMember"])
+    def test_another_step_begins_none(self, step: str) -> None:
+        """The rollout is held back by the user: what is removed or joined meanwhile keeps no scaling waiting."""
+        builder = upgrade(healthy(3))
+        builder.snapshot["policy"] = {"replace": "never"}
+        if step == "-m2":
+            builder.entry("m2")["machine"]["status"]["bootstrap"].update(state="Failed", message="exited with 1")
+        else:
+            builder.member("stray", healthy=False)
+            builder.snapshot["controlPlane"]["status"]["strayMembers"] = [{"id": member_id("stray"), "since": at(3600)}]
+        decision = decide(builder.build())
+        assert short(decision) == step
+        assert decision["status"]["controlPlane"]["rollout"] == {}
 
     @pytest.mark.parametrize("steps", [1, 2, 3])
     def test_more_wait_for_the_end(self, steps: int) -> None:
