@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tables of facts that differ between Kubernetes versions, with their sources.
 
-No other code depends on a Kubernetes version's number, but for the tables of fields (fields.py) and of etcd's releases
-(etcd_releases.py).
+No other code depends on a Kubernetes version's number, but for the tables of fields (fields.py), of what kubeadm asks of a host
+(node/host/requirements.py), and of etcd's releases (etcd_releases.py).
 
 The tables are those of docs/reference/kubeadm.md. What that page marks with ~ is marked with ~ here.
 A table lists (first minor of 1.x, value), the newest first. A pre-release counts as its minor.
@@ -56,20 +56,6 @@ _KUBELET_UPGRADE_SKEW: tuple[tuple[int, int], ...] = ((29, 3), (0, 1))
 
 # --- What a machine must have ---
 
-# Programs and the kernel's settings (which have to be 1) that kubeadm insists on: from which minor to before which.
-_ALWAYS = (0, 1000)
-_HOST_PROGRAMS: dict[str, tuple[int, int]] = {
-    "ip": _ALWAYS,
-    "iptables": _ALWAYS,
-    "mount": _ALWAYS,
-    "nsenter": _ALWAYS,
-    "conntrack": (18, 32),
-    "crictl": (0, 31),
-}
-_HOST_SYSCTLS: dict[str, tuple[int, int]] = {
-    "net/ipv4/ip_forward": _ALWAYS,
-    "net/bridge/bridge-nf-call-iptables": (0, 30),
-}
 # The kubelet warns about cgroup v1 and later refuses it by default (Kubernetes release notes).
 _CGROUP_V1: tuple[tuple[int, str], ...] = ((35, "refused"), (31, "deprecated"), (0, ""))
 # Options of `kubectl drain` (kubectl's release notes).
@@ -365,16 +351,6 @@ def names_etcd_member(version: str) -> bool:
     return parse(version).at_least(_NAMES_MEMBER_SINCE)
 
 
-def host_programs(version: str) -> tuple[str, ...]:
-    """Return the host programs that kubeadm's preflight checks require."""
-    return _within(_HOST_PROGRAMS, version)
-
-
-def host_sysctls(version: str) -> tuple[str, ...]:
-    """Return the kernel settings that kubeadm requires to be 1 (paths below /proc/sys)."""
-    return _within(_HOST_SYSCTLS, version)
-
-
 def cgroup_v1(version: str) -> str:
     """Return the kubelet's support of cgroup v1: "", "deprecated" or "refused"."""
     return _pick(_CGROUP_V1, version)
@@ -392,8 +368,3 @@ def drain_options(kubectl: str, unreachable: bool) -> tuple[str, ...]:
     """
     quick = _pick(_DRAIN_NO_WAIT, kubectl) if unreachable else ""
     return (_pick(_DRAIN_EMPTYDIR, kubectl), *((quick,) if quick else ()))
-
-
-def _within(table: Mapping[str, tuple[int, int]], version: str) -> tuple[str, ...]:
-    at = parse(version)
-    return tuple(name for name, (since, gone) in table.items() if at.at_least(since) and not at.at_least(gone))

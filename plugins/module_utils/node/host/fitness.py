@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from ...common import guard, kubernetes_facts, settings
 from ...common.kubernetes_versions import read_version
 from ..bootstrap.image_check import Images
-from . import host_facts, host_networks, missing_images
+from . import host_facts, host_networks, missing_images, requirements
 from .host_facts import HostPlaces
 
 # What may be waived, by the names that kubeadm gives its preflight checks; ClusterNetwork is the Cluster's own field, and no check of kubeadm's.
@@ -83,8 +83,9 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
         text = f"the module runs as user {os.geteuid()}, not as root"
         found.append(Missing("IsPrivilegedUser", text, "Set ansible_become: true for the host in the inventory."))
     found += _identity(wanted, places) + _versions(wanted, places)
+    address, no_address = host_facts.own_address(wanted.address, wanted.towards)
     if not wanted.ca_cert_hash:
-        found += _kubeadm_needs(wanted, places) + _room(wanted, places)
+        found += _kubeadm_needs(wanted, address, places) + _room(wanted, places)
     problem = host_facts.runtime_problem(places, wanted.cri_socket)
     if problem:
         fix = "Install and start a container runtime, or set nodeRegistration.criSocket."
@@ -92,10 +93,9 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     if wanted.now is not None and abs(time.time() - wanted.now) > settings.CLOCK_SKEW_SECONDS:
         text = f"the clock is {time.time() - wanted.now:+.0f} s off the controller's, more than {settings.CLOCK_SKEW_SECONDS:.0f} s"
         found.append(Missing("ClockSkew", text, "Synchronise both clocks (chrony, systemd-timesyncd)."))
-    _address, problem = host_facts.own_address(wanted.address, wanted.towards)
-    if problem:
+    if no_address:
         fix = "Configure the address, or name the host's own by the variable that addressVariable of the machine template names."
-        found.append(Missing("Address", problem, fix))
+        found.append(Missing("Address", no_address, fix))
     found += _cluster_network(wanted)
     if wanted.images is not None and not any(each.check == "KubeadmVersion" for each in found):
         found += _images(wanted.images, wanted.ignore, places)
@@ -163,16 +163,16 @@ def _versions(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     return found
 
 
-def _kubeadm_needs(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+def _kubeadm_needs(wanted: Wanted, address: str, places: HostPlaces) -> list[Missing]:
     if read_version(wanted.version) is None:
         # An unknown version's kubeadm says itself what it needs.
         return []
     found = []
-    for name in kubernetes_facts.host_programs(wanted.version):
+    for name in requirements.host_programs(wanted.version):
         if not host_facts.program(name, places):
             fix = f"Install the package that has {name} (iproute2, iptables, util-linux, conntrack, cri-tools)."
             found.append(Missing(f"FileExisting-{name}", f"{name} is not there", fix))
-    for name in kubernetes_facts.host_sysctls(wanted.version):
+    for name in requirements.host_sysctls(wanted.version, address, (*wanted.pods, *wanted.services)):
         value = host_facts.sysctl(name, places)
         if value != "1":
             check = f"FileContent--proc-sys-{name.replace('/', '-')}"

@@ -268,11 +268,6 @@ def test_facts_that_change_once_or_twice() -> None:
         by_minor(lambda version: kubernetes_facts.kubelet_upgrade_skew(kubernetes_versions.parse(version)))
         == [1] * 8 + [3] * 4
     )
-    assert by_minor(lambda version: "conntrack" in kubernetes_facts.host_programs(version)) == [True] * 9 + [False] * 3
-    assert by_minor(lambda version: "net/bridge/bridge-nf-call-iptables" in kubernetes_facts.host_sysctls(version)) == [
-        *([True] * 9),
-        *([False] * 3),
-    ]
     assert [kubernetes_facts.certs_command(f"v1.{minor}.0") for minor in (19, 20)] == [("alpha", "certs"), ("certs",)]
     assert kubernetes_facts.drain_options("v1.17.0", True) == ("--delete-local-data",)
     assert kubernetes_facts.drain_options("v1.18.0", True) == (
@@ -299,6 +294,7 @@ TABLES = {
     Path("module_utils/common/kubernetes_facts.py"),
     Path("module_utils/common/kubernetes_versions.py"),
     Path("plugin_utils/kubeadm/etcd_releases.py"),
+    Path("module_utils/node/host/requirements.py"),
     Path("plugin_utils/kubeadm/configuration/render.py"),
 }
 

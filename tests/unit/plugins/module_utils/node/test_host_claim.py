@@ -18,10 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced, NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import claim, host_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import claim, host_facts, requirements
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.claim import Claim, Release, Run, Unfit
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.fitness import Wanted
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
@@ -59,14 +58,14 @@ def places(tmp_path: Path) -> t.Iterator[HostPlaces]:
         ("kubeadm", "v1.20.2"),
         ("kubelet", "Kubernetes v1.20.2"),
         ("kubectl", "clientVersion: gitVersion: v1.20.2"),
-        *((name, "") for name in kubernetes_facts.host_programs("v1.20.2")),
+        *((name, "") for name in requirements.host_programs("v1.20.2")),
     ):
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\necho '{text}'\n")
         program.chmod(0o755)
     (tmp_path / "proc/net").mkdir(parents=True)
     (tmp_path / "proc/swaps").write_text("Filename Type Size Used Priority\n")
-    for name in kubernetes_facts.host_sysctls("v1.20.2"):
+    for name in requirements.host_sysctls("v1.20.2"):
         (tmp_path / "proc/sys" / name).parent.mkdir(parents=True)
         (tmp_path / "proc/sys" / name).write_text("1\n")
     (tmp_path / "machine-id").write_text("aaaa\n")

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import machine_preflight
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import machine_preflight, requirements
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.external_etcd import ExternalEtcd
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.machine_preflight import (
@@ -73,7 +72,7 @@ def _host(tmp_path: Path) -> t.Iterator[Host]:
     (proc / "swaps").write_text("Filename Type Size Used Priority\n")
     (proc / "net/tcp").write_text("  sl  local_address\n")
     (proc / "meminfo").write_text("MemTotal:        4000000 kB\n")
-    for name in kubernetes_facts.host_sysctls("v1.20.2"):
+    for name in requirements.host_sysctls("v1.20.2"):
         path = proc / "sys" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1\n")
@@ -100,7 +99,7 @@ def _host(tmp_path: Path) -> t.Iterator[Host]:
             path=(str(tmp_path),),
         )
         made = Host(tmp_path, places)
-        for name in kubernetes_facts.host_programs("v1.20.2"):
+        for name in requirements.host_programs("v1.20.2"):
             made.program(name, "")
         made.program("kubeadm", "v1.20.2")
         made.program("kubelet", "Kubernetes v1.20.2")
