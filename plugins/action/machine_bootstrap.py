@@ -111,6 +111,13 @@ class ActionModule(ControlPlaneAction):
                 # The machine refused, and nothing was started there: etcd is as it was again. Where that fails the member goes with the machine.
                 with contextlib.suppress(ControlPlaneFailure):
                     learner.take_back()
+            if answer.failed and answer.result.get("reason") == "CarriesAnother":
+                # What it carries is not ours, and may work: noted as a bootstrap that failed it would be removed, and so reset.
+                self._record(objects, "", "")
+                raise ControlPlaneFailure(
+                    f"kubeadm was not started on machine {self._name}: {redact(answer.message)} No run removes it by itself, since that would reset it. If "
+                    f"what it carries is not needed, have it replaced {advice.replace(self._name)}; else mend that and run again."
+                )
         if _is_worker(machine) and answer.result.get("state") != "Running":
             return self._end_of_worker(objects, answer)
         if not arguments["wait"] and not answer.failed:

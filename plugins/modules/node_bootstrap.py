@@ -211,6 +211,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+reason:
+  description: V(CarriesAnother) where the machine carries a cluster, or a bootstrap, that is not this attempt's.
+  returned: when refused for that
+  type: str
+  version_added: 0.10.0
 state:
   description: V(Absent), V(Running), V(Succeeded) or V(Failed). The module fails where it is V(Failed).
   returned: O(state=present), unless refused

@@ -34,6 +34,20 @@ def test_a_join_that_a_machine_refuses_ends_the_run(workspace: AcmeWorkspace, ch
     assert len(workspace.world()["members"]) == 1
 
 
+def test_a_machine_that_carries_something_else_is_not_removed(workspace: AcmeWorkspace) -> None:
+    """It may be an adopted machine that works: each run says why it can't go on, and the machine's own bootstrap follows when that is mended."""
+    workspace.refuse_bootstraps("This machine already carries a cluster. Nothing was changed.", "CarriesAnother")
+    workspace.manifest(NAME, replicas=3)
+    for _run in range(2):
+        run = workspace.playbook("reconcile").failed()
+        assert "already carries a cluster" in run.text and "No run removes it by itself" in run.text
+        names = {each["metadata"]["name"] for each in workspace.objects("Machine")}
+        assert len(names) == 2 and names == set(workspace.cloud()["machines"])
+    workspace.refuse_bootstraps("")
+    workspace.playbook("reconcile").succeeded()
+    assert names < {each["metadata"]["name"] for each in workspace.objects("Machine")}
+
+
 def test_the_token_of_a_join_is_deleted_when_the_machine_has_joined(workspace: AcmeWorkspace) -> None:
     before = len(workspace.world()["calls"])
     workspace.manifest(NAME, replicas=3)

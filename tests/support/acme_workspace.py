@@ -79,9 +79,9 @@ class AcmeWorkspace(Workspace):
         """Change what the machines carry."""
         (self._cloud / "world.json").write_text(json.dumps(world))
 
-    def refuse_bootstraps(self, why: str) -> None:
+    def refuse_bootstraps(self, why: str, reason: str = "") -> None:
         """From now on no machine starts kubeadm, and says why; "" ends that."""
-        self.put_world({**self.world(), "refuses": why})
+        self.put_world({**self.world(), "refuses": why, "refusal": reason})
 
     def command(self, playbook: str, *arguments: str) -> list[str]:
         """The command line that a user would type."""

@@ -76,7 +76,7 @@ class World(Upgrades, Configurations, Fencing, Etcd):
             if not arguments.get("data"):
                 return {"state": "Absent", "changed": False}
             if self.state.get("refuses"):  # as a machine of another version does
-                return {"failed": True, "msg": self.state["refuses"]}
+                return {"failed": True, "msg": self.state["refuses"], "reason": self.state.get("refusal")}
             worker = arguments["data"]["kind"] == "join" and "controlPlane:" not in arguments["data"]["config"]
             running = [
                 key

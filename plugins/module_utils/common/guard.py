@@ -43,15 +43,15 @@ _OTHER = "See what is there instead (namei -l {path}), and what the kernel says 
 class NodeError(Exception):
     """Refusal or failure on a node, with its remedy (``fix``).
 
-    ``what`` is what is wrong and why it matters.
+    ``what`` is what is wrong and why it matters; ``reason``, its stable name where callers tell it from others.
     """
 
-    def __init__(self, what: str, fix: str = "") -> None:
+    def __init__(self, what: str, fix: str = "", reason: str = "") -> None:
         super().__init__(f"{what} {fix}".strip())
         self.what = what
         self.fix = fix
         # What a module's result says of it beside the message.
-        self.fields: dict[str, t.Any] = {}
+        self.fields: dict[str, t.Any] = {"reason": reason} if reason else {}
 
 
 def remedy(path: str, error: BaseException) -> str:

@@ -260,6 +260,7 @@ class Bootstrap:
             f"This machine has a bootstrap of its own: step {found.step!r}, {found.state}"
             f" (since {found.started_at or 'an unknown time'}; {self.places.record}).",
             f"It was not touched, and {step!r} was not started. Use another machine, or reset this one first.",
+            "CarriesAnother",
         )
 
     def _prepare(self, data: t.Mapping[str, t.Any], config: str) -> None:
@@ -319,15 +320,14 @@ class Bootstrap:
         )
 
     def _refuse_foreign(self) -> None:
-        manifests = os.path.join(self.places.kubernetes, "manifests")
-        marks = [os.path.join(manifests, f"{name}.yaml") for name in _STATIC_PODS]
+        marks = [os.path.join(self.places.kubernetes, "manifests", f"{name}.yaml") for name in _STATIC_PODS]
         marks += [os.path.join(self.places.kubernetes, name) for name in ("admin.conf", "kubelet.conf")]
         marks.append(os.path.join(self.places.etcd_data, "member"))
-        found = [path for path in marks if os.path.exists(path)]
-        if found:
+        if found := [path for path in marks if os.path.exists(path)]:
             raise NodeError(
                 f"This machine already carries a cluster that was not made by this bootstrap: {', '.join(found)}.",
                 "Nothing was changed. Give another machine, adopt that cluster, or reset the machine if it is no longer needed.",
+                "CarriesAnother",
             )
 
     def _require_version(self, wanted: str) -> None:

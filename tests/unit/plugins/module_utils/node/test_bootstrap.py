@@ -298,8 +298,9 @@ def test_a_caller_that_died_before_the_unit_was_started_leaves_something_that_ca
 
 def test_another_step_on_the_same_machine_is_refused(places: Places, systemd: StandInSystemd) -> None:
     Bootstrap(places, systemd).start("step-1", data(places))
-    with pytest.raises(NodeError, match="step 'step-1'"):
+    with pytest.raises(NodeError, match="step 'step-1'") as refused:
         Bootstrap(places, systemd).start("step-2", data(places))
+    assert refused.value.fields == {"reason": "CarriesAnother"}
     with pytest.raises(NodeError, match="step 'step-1'"):
         Bootstrap(places, systemd).find("step-2")
 
@@ -316,7 +317,7 @@ def test_a_machine_that_carries_another_cluster_is_refused_untouched(
     with pytest.raises(NodeError, match="already carries a cluster") as refused:
         Bootstrap(places, systemd).start("step-1", data(places))
     assert str(path.parent if "etcd/member" in trace else path).split("/wal", maxsplit=1)[0] in str(refused.value)
-    assert systemd.started == []
+    assert refused.value.fields == {"reason": "CarriesAnother"} and systemd.started == []
     assert Bootstrap(places, systemd).find("step-1").state == "Absent"
 
 
