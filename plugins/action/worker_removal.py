@@ -9,7 +9,6 @@ import time
 import typing as t
 
 from ..module_utils.common import settings
-from ..module_utils.common.values import parse_time
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import MachineCaller
@@ -21,6 +20,7 @@ from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Obje
 from ..plugin_utils.records.workers import stored_workers
 
 _SHOWN = 10
+_VOLUMES_START = "waitForNodeVolumeDetachStartTime"
 
 
 class ActionModule(ControlPlaneAction):
@@ -32,6 +32,7 @@ class ActionModule(ControlPlaneAction):
         "providers": {"type": "dict", "default": {}},
         "infrastructure_deleted": {"type": "bool", "default": False},
         "timeout": {"type": "int", "default": 600},
+        "looked": {"type": "dict", "default": {}},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -56,6 +57,7 @@ class ActionModule(ControlPlaneAction):
         """
         objects = self.open_objects(arguments)
         caller = self.machine_caller(arguments, objects)
+        looked = self._looked(arguments)
         waiting = self.waiting(objects.name, min(settings.WORKERS_SLICE, arguments["timeout"]))
         left, ready = {name: "" for name in arguments["workers"] if objects.machine(name) is not None}, []
         failed: dict[str, str] = {}
@@ -82,14 +84,26 @@ class ActionModule(ControlPlaneAction):
                 break
             objects = self.open_objects(arguments)
         objects = self.open_objects(arguments)
-        late = {name: said for name, said in left.items() if _is_late(objects.machine(name), arguments["timeout"])}
-        failed.update((name, _not_drained(said)) for name, said in late.items())
-        return _answer(
+        before = time.time() - arguments["timeout"]
+        late = [name for name in left if looked["since"][name] < before and _is_drained(objects.machine(name))]
+        failed.update((name, _not_drained(t.cast(Object, objects.machine(name)), left[name])) for name in late)
+        answer = _answer(
             True,
             f"{len(ready)} workers are ready to be deleted, {len(left)} are drained, {len(failed)} could not be removed",
             [described_worker(objects, name, arguments["providers"]) for name in ready],
             [{"name": name, "message": said} for name, said in failed.items()],
         )
+        return {**answer, "looked": looked}
+
+    def _looked(self, arguments: t.Mapping[str, t.Any]) -> Object:
+        """Return since when this run asks about each worker's drain.
+
+        By this controller's clock. An earlier run may have begun the drain, and what held it may be gone since.
+        """
+        run, known = self.run_id(arguments), arguments["looked"]
+        since = known.get("since") or {} if known.get("run") == run else {}
+        now = time.time()
+        return {"run": run, "since": {**dict.fromkeys(arguments["workers"], now), **since}}
 
     def _removal(
         self, arguments: t.Mapping[str, t.Any], objects: ClusterObjects, caller: MachineCaller, name: str
@@ -120,20 +134,22 @@ def _answer(
     }
 
 
-def _is_late(machine: t.Optional[Object], seconds: int) -> bool:
-    """Return whether a worker's drain takes longer than a run waits.
+def _is_drained(machine: t.Optional[Object]) -> bool:
+    """Return whether a worker's drain is under way.
 
-    A hook after it is no drain.
+    The wait for its volumes belongs to it. A hook before or after it is no drain.
     """
-    if machine is None or hooks.drained(machine):
-        return False
-    begun = deletion_times.begun(machine)
-    starts = (parse_time(begun.get(key)) for key in ("nodeDrainStartTime", "waitForNodeVolumeDetachStartTime"))
-    return any(start is not None and time.time() - start > seconds for start in starts)
+    begun = {} if machine is None or hooks.drained(machine) else deletion_times.begun(machine)
+    return "nodeDrainStartTime" in begun or _VOLUMES_START in begun
 
 
-def _not_drained(said: str) -> str:
+def _not_drained(machine: Object, said: str) -> str:
+    if _VOLUMES_START in deletion_times.begun(machine):
+        return (
+            f"the volumes of its Node are still waited for: {said}. Nothing was removed. Free what holds them (kubectl get volumeattachments), or bound the "
+            "wait by nodeVolumeDetachTimeoutSeconds in the MachineDeployment's template"
+        )
     return (
-        f"its Node is still drained: {said}. It is cordoned and stays so, nothing was removed. Free what holds it (kubectl get pdb -A, "
-        "kubectl get volumeattachments), or bound the wait by nodeDrainTimeoutSeconds in the MachineDeployment's template"
+        f"its Node is still being drained: {said}. It is cordoned and stays so, nothing was removed. Free what holds it (kubectl get pdb -A), or bound the "
+        "wait by nodeDrainTimeoutSeconds in the MachineDeployment's template"
     )

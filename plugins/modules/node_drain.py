@@ -17,7 +17,7 @@ description:
   - Runs on a control plane node other than the one that is drained, and asks that node's own API server, with the node's
     admin credentials.
   - Cordons the Node, evicts its pods with C(kubectl drain), and waits until no VolumeAttachment of the Node is attached.
-    Static pods and those of DaemonSets stay. Pods without a controller and emptyDir volumes are lost.
+    Static pods and those of DaemonSets stay, and their volumes are not waited for. Pods without a controller and emptyDir volumes are lost.
   - C(kubectl drain) runs as a transient systemd unit C(kubeadm-control-plane-drain-<Node>), which outlives this call. A
     later call finds it, and never starts a second one. What a PodDisruptionBudget refuses is tried again until
     O(timeout).
@@ -55,7 +55,7 @@ options:
     version_added: 0.10.0
   unreachable:
     description:
-      - The Node's kubelet does not answer. Its pods get a second to end, and those that were asked to end are not waited for.
+      - The Node's kubelet does not answer. Its pods get a second to end, and those that were asked to end are not waited for, nor are its volumes.
       - Without it, the Node shows it, by a condition Ready that is Unknown or by its taint C(node.kubernetes.io/unreachable).
     type: bool
   skip_drain:

@@ -38,9 +38,13 @@ options:
     type: bool
     default: false
   timeout:
-    description: Seconds for which a part that the Machine sets no bound for is waited for.
+    description: Seconds for which a part that the Machine sets no bound for is waited for, from this run's first look at it.
     type: int
     default: 600
+  looked:
+    description: RV(looked) of the call before in the same run, so that its looks count.
+    type: dict
+    default: {}
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store
@@ -75,6 +79,10 @@ failed_workers:
   returned: success
   type: list
   elements: dict
+looked:
+  description: C(run) with its name, and C(since) when (seconds since 1970) it first asked about each worker.
+  returned: success, with workers and without O(infrastructure_deleted=true)
+  type: dict
 until:
   description: Until when (seconds since 1970) the provider is to begin with another one of RV(machines). The others are a later step's.
   returned: success

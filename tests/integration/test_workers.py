@@ -296,13 +296,16 @@ def test_what_holds_a_workers_deletion(workspace: Workers) -> None:
     workspace.wanted(0)
     run = workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=1").failed()
     for name in (first, second):
-        assert f"machine {name} could not be removed: its Node is still drained" in run.text
+        assert f"machine {name} could not be removed: its Node is still being drained" in run.text
     assert "its PodDisruptionBudget web allows no eviction" in run.text
     assert {first, second} <= set(workspace.cloud()["machines"]) and {first, second} == set(workspace.machines())
     workspace.annotate(first, "machine.cluster.x-k8s.io/exclude-node-draining")
     workspace.put_world({**workspace.world(), "attached": [first]})
     run = workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=1").failed()
-    assert f"machine {first} could not be removed: its Node is still drained: volume pv-1" in run.text
+    assert (
+        f"machine {first} could not be removed: the volumes of its Node are still waited for: volume pv-1" in run.text
+    )
+    assert "nodeVolumeDetachTimeoutSeconds in the MachineDeployment" in run.text
     workspace.put_world({**workspace.world(), "attached": []})
     hook = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup"
     workspace.annotate(second, hook)

@@ -299,7 +299,7 @@ def test_scaled_to_none_and_back(lab: Lab) -> None:
 
     run = until("only the worker with the last Pod is left", last_one_held)
     [held] = lab.whole(1)
-    assert f"machine {held} could not be removed: its Node is still drained: " in run.text
+    assert f"machine {held} could not be removed: its Node is still being drained: " in run.text
     assert "disruption budget web" in run.text
     assert any(Visitor.answers(address) for address in lab.addresses())
     lab.machines.kubectl("delete", "pdb", "web")

@@ -23,8 +23,8 @@ from urllib.parse import quote
 from ..common.bounded_yaml import read_json
 from ..common.guard import STATE_DIRECTORY, NodeError, exclusive, write_atomically
 from ..common.https import Unreachable
-from ..common.values import condition_of, controller_of, format_time, read_moment, shortened
-from . import node_identity
+from ..common.values import condition_of, format_time, read_moment, shortened
+from . import attached_volumes, node_identity
 from .api import ApiClient, ApiError
 from .drain_unit import DrainUnit
 
@@ -33,7 +33,6 @@ RUNNING, DRAINED, TIMED_OUT, ABSENT = "Running", "Drained", "TimedOut", "Absent"
 _POLL_SECONDS = 0.5
 _SHOWN = 5
 _NODE_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-_MIRROR = "kubernetes.io/config.mirror"
 _UNREACHABLE = "node.kubernetes.io/unreachable"
 # The scheduler may bind a pod before it sees the cordon: neither a look that cordons, nor a kubectl that it starts, tells that a Node is empty.
 _EARLY = "early"
@@ -47,9 +46,9 @@ class Wanted:
         timeout, volumes_timeout: seconds for the pods to go, and then for the volumes; 0: no bound.
         started_at, volumes_started_at: when it was started, and the wait for its volumes, where that is known from elsewhere; "" for this
             machine's own record alone.
-        unreachable: no kubelet ends the pods: those that are asked to end count as gone. None: as the Node reports.
+        unreachable: no kubelet ends the pods: those that are asked to end count as gone, and no volume is waited for. None: as the Node reports.
         skip_drain: leave the Node and its pods unchanged.
-        wait_for_volumes: whether volumes must be detached.
+        wait_for_volumes: whether volumes must be detached that no pod uses which stays on the Node.
     """
 
     timeout: int = 0
@@ -142,7 +141,7 @@ class Drain:
             return self._absent()
         wanted = _resolved(wanted, node)
         pods = [] if wanted.skip_drain else self._pods(wanted)
-        volumes = self._volumes() if wanted.wait_for_volumes else []
+        volumes = self._volumes(wanted)
         cordon = not wanted.skip_drain and not _unschedulable(node)
         steps = ["be cordoned"] if cordon else []
         titles = tuple(map(_title, pods))
@@ -199,7 +198,7 @@ class Drain:
             if over:
                 self._unit.stop()
                 record.setdefault("volumesSince", self._now())
-                volumes = self._volumes() if wanted.wait_for_volumes else []
+                volumes = self._volumes(wanted)
                 since, elsewhere = record["volumesSince"], wanted.volumes_started_at
                 volumes_late = self._late(since, wanted.volumes_timeout, elsewhere)
                 volumes_begun = format_time(since) if wanted.wait_for_volumes else ""
@@ -269,7 +268,9 @@ class Drain:
         done = "was to be left as it is" if wanted.skip_drain else "is cordoned and drained"
         if wanted.unreachable and not wanted.skip_drain:
             done = "is cordoned; its kubelet is silent, so its pods were asked to end, and were not waited for"
-        detached = "; no volume is attached to it" if wanted.wait_for_volumes else ""
+        detached = ""
+        if wanted.wait_for_volumes:
+            detached = "; its volumes are not waited for" if wanted.unreachable else "; no volume is waited for"
         return f"Node {self._name} {done}{detached}"
 
     def _why(self, pods: t.Sequence[str], wanted: Wanted) -> str:
@@ -327,13 +328,11 @@ class Drain:
             left = [pod for pod in left if not pod["metadata"].get("deletionTimestamp")]
         return sorted(left, key=_title)
 
-    def _volumes(self) -> list[str]:
-        names = []
-        for each in self._api.list("/apis/storage.k8s.io/v1/volumeattachments"):
-            spec, status = each.get("spec") or {}, each.get("status") or {}
-            if spec.get("nodeName") == self._name and status.get("attached"):
-                names.append(str((spec.get("source") or {}).get("persistentVolumeName") or each["metadata"]["name"]))
-        return sorted(names)
+    def _volumes(self, wanted: Wanted) -> list[str]:
+        # A silent kubelet unmounts nothing, so that they stay attached: as in Cluster API, that must not hold the machine's end.
+        if not wanted.wait_for_volumes or wanted.unreachable:
+            return []
+        return attached_volumes.awaited(self._api, self._name)
 
     def _absent(self) -> Report:
         return Report(ABSENT, self._foreign or f"Node {self._name} does not exist")
@@ -388,12 +387,7 @@ def _unschedulable(node: t.Mapping[str, t.Any]) -> bool:
 
 
 def _has_to_go(pod: t.Mapping[str, t.Any]) -> bool:
-    metadata = pod["metadata"]
-    if _MIRROR in (metadata.get("annotations") or {}):
-        return False
-    if (controller_of(pod) or {}).get("kind") == "DaemonSet":
-        return False
-    return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+    return not attached_volumes.stays(pod) and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
 
 
 def _title(pod: t.Mapping[str, t.Any]) -> str:

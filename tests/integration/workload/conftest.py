@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from api_server import ApiServer, find_binary
+from drained_node import Lab
 from filled_api import fill
 from tasks import Playbook
 
@@ -95,3 +96,12 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Workload]:
 def playbook(workload: Workload, tmp_path: Path) -> Playbook:
     """Runs tasks against the server."""
     return Playbook(tmp_path, workload.server.kubeconfig, workload.server.kubectl)
+
+
+@pytest.fixture(name="lab")
+def _lab(workload: Workload, tmp_path: Path) -> t.Iterator[Lab]:
+    lab = Lab(workload, tmp_path / "drain")
+    try:
+        yield lab
+    finally:
+        lab.end()

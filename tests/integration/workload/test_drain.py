@@ -6,117 +6,13 @@
 from __future__ import annotations
 
 import os
-import typing as t
 from pathlib import Path
 
-import lab_kubernetes
 import pytest
+from drained_node import DAEMONS, NAME, NODES, PODS, Lab
 from etcd_cluster import until
-from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.drain import Drain, Report, Wanted
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.drain_unit import DrainUnit
-
-from .conftest import Workload
-
-NODES = "/api/v1/nodes"
-NAMESPACE = "/api/v1/namespaces/default"
-PODS = f"{NAMESPACE}/pods"
-BUDGETS = f"/apis/{lab_kubernetes.BUDGETS}/namespaces/default/poddisruptionbudgets"
-ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments"
-RUNNING = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-NAME = "cp-2"
-
-
-class Lab:
-    """A Node of the API server, this machine's drain of it, and a clock that the test turns."""
-
-    def __init__(self, workload: Workload, directory: Path) -> None:
-        self.workload = workload
-        self.systemd = StandInSystemd()
-        self.directory = directory
-        self.seconds = 1_800_000_000.0
-        self.identity: t.Optional[dict[str, str]] = None
-        server = workload.server
-        self.kubectl = (server.kubectl, "--kubeconfig", server.kubeconfig, "--server", server.url)
-        workload.put(NODES, {"metadata": {"name": NAME}})
-
-    def drain(self, wait: float = 0, name: str = NAME, **wanted: t.Any) -> Report:
-        """Call it as the module does."""
-        with self.workload.server.client() as api:
-            return self._drain(api, name).run(Wanted(**wanted), wait)
-
-    def look(self, **wanted: t.Any) -> Report:
-        """Call it as the module does in check mode."""
-        with self.workload.server.client() as api:
-            return self._drain(api, NAME).look(Wanted(**wanted))
-
-    def cancel(self, check: bool = False) -> Report:
-        """Take it back."""
-        with self.workload.server.client() as api:
-            return self._drain(api, NAME).cancel(check=check)
-
-    def _drain(self, api: t.Any, name: str) -> Drain:
-        unit = DrainUnit(name, str(self.directory), self.kubectl, self.systemd)
-        return Drain(name, api, unit, str(self.directory), lambda: self.seconds, self.identity)
-
-    def pod(self, name: str, namespace: str = "default", **more: t.Any) -> None:
-        """A pod that runs on the Node."""
-        metadata = {"name": name, "labels": {"app": name}, **more.pop("metadata", {})}
-        spec = {"nodeName": NAME, "containers": [{"name": "c", "image": "i"}], **more}
-        self.workload.server.create(
-            f"/api/v1/namespaces/{namespace}/pods", {"metadata": metadata, "spec": spec, "status": RUNNING}
-        )
-
-    def budget(self, name: str, allowed: int) -> None:
-        """A PodDisruptionBudget of the pod of that name, as its controller keeps it."""
-        selector = {"matchLabels": {"app": name}}
-        status = {"disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}
-        status["observedGeneration"] = 1
-        self.workload.delete(f"{BUDGETS}/{name}")
-        document = {"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": selector}, "status": status}
-        self.workload.server.create(BUDGETS, document)
-
-    def volume(self, name: str, attached: bool = True) -> None:
-        """A volume attached to the Node."""
-        spec = {"attacher": "a", "nodeName": NAME, "source": {"persistentVolumeName": f"pv-{name}"}}
-        self.workload.server.create(ATTACHMENTS, {"metadata": {"name": name}, "spec": spec})
-        self.workload.patch(f"{ATTACHMENTS}/{name}/status", {"status": {"attached": attached}})
-
-    def ending(self, name: str) -> bool:
-        """Whether a pod was evicted."""
-        found = self.workload.get(f"{PODS}/{name}")
-        return bool(found and found["metadata"].get("deletionTimestamp"))
-
-    def kubelet_ends(self, name: str, namespace: str = "default") -> None:
-        """What the Node's kubelet does with a pod that has ended."""
-        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-        with self.workload.server.client() as api:
-            api.send("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
-
-    def cordoned(self) -> bool:
-        """Whether the Node is unschedulable."""
-        return bool(self.workload.there(f"{NODES}/{NAME}")["spec"].get("unschedulable"))
-
-    def end(self) -> None:
-        """Remove everything."""
-        self.systemd.end()
-        with self.workload.server.client() as api:
-            for pod in api.list("/api/v1/pods", fields=f"spec.nodeName={NAME}"):
-                self.kubelet_ends(pod["metadata"]["name"], pod["metadata"]["namespace"])
-            for path in (BUDGETS, ATTACHMENTS):
-                api.send("DELETE", path)
-        self.workload.delete(f"{NODES}/{NAME}")
-
-
-@pytest.fixture(name="lab")
-def _lab(workload: Workload, tmp_path: Path) -> t.Iterator[Lab]:
-    lab = Lab(workload, tmp_path / "drain")
-    try:
-        yield lab
-    finally:
-        lab.end()
 
 
 def test_a_node_without_pods_is_cordoned_and_that_is_all(lab: Lab) -> None:
@@ -165,10 +61,9 @@ def test_pods_are_evicted_by_one_unit_and_waited_for(lab: Lab) -> None:
     lab.pod("web")
     lab.pod("static", metadata={"annotations": {"kubernetes.io/config.mirror": "x"}})
     owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "u", "controller": True}
-    daemons = "/apis/apps/v1/namespaces/default/daemonsets"
     template = {"metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     lab.workload.put(
-        daemons,
+        DAEMONS,
         {"metadata": {"name": "agent"}, "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": template}},
     )
     lab.pod("agent-1", metadata={"ownerReferences": [owner]})
@@ -184,7 +79,7 @@ def test_pods_are_evicted_by_one_unit_and_waited_for(lab: Lab) -> None:
     assert (last.state, last.pods) == ("Drained", ())
     assert len(lab.systemd.started) == 1
     assert not lab.ending("static") and not lab.ending("agent-1")
-    lab.workload.delete(f"{daemons}/agent")
+    lab.workload.delete(f"{DAEMONS}/agent")
 
 
 def test_the_budget_that_refuses_is_named_and_tried_again_until_it_allows(lab: Lab) -> None:
@@ -288,22 +183,6 @@ def test_a_node_whose_kubelet_is_silent_tells_it_itself(lab: Lab) -> None:
     taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
     lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"taints": [taint]}})
     assert lab.drain(wait=20).state == "Drained"
-
-
-def test_attached_volumes_are_waited_for_within_their_own_bound(lab: Lab) -> None:
-    lab.volume("data")
-    lab.volume("other", attached=False)
-    lab.drain(volumes_timeout=30)
-    first = lab.drain(volumes_timeout=30)
-    assert (first.state, first.volumes) == ("Running", ("pv-data",))
-    assert "pv-data (still attached)" in first.message
-    lab.seconds += 30
-    assert lab.drain(volumes_timeout=30).state == "TimedOut"
-    assert lab.drain(wait_for_volumes=False).state == "Drained"
-    assert lab.drain(volumes_timeout=100, volumes_started_at=first.volumes_started_at).state == "Running"
-    assert lab.drain(volumes_timeout=100, volumes_started_at="2026-01-15T08:00:00Z").state == "TimedOut"
-    lab.workload.delete(f"{ATTACHMENTS}/data")
-    assert lab.drain().state == "Drained"
 
 
 def test_a_node_that_is_not_to_be_drained_keeps_its_pods(lab: Lab) -> None:

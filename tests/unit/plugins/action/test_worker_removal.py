@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
+import pytest
 from actions import make_action
 from removal_world import World
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import MACHINE
 
 
@@ -46,3 +49,54 @@ def test_one_that_a_hook_holds_after_its_drain_is_not_late(tmp_path: Path) -> No
     given = {"cluster": "prod", "store": {"path": str(tmp_path)}, "workers": ["m1"], "timeout": 0}
     result = make_action("worker_removal", **given).run(task_vars={})
     assert (result["machines"], result["failed_workers"]) == ([], []), result
+
+
+def draining(world: World, folder: Path, **options: Any) -> Any:
+    """What a call comes to that drains m1, whose Node another run began to drain long ago; m2 has nothing to drain."""
+    world.change("m2", lambda stored: stored["status"].update(bootstrap={}, nodeRef={}))
+    world.change("m2", lambda stored: stored["metadata"].update(finalizers=["machine.cluster.x-k8s.io"]))
+    world.machines.answers["node_drain"] = [Answer(True, {"state": "Running", "message": "it waits"})]
+    action = make_action(
+        "worker_removal",
+        cluster="prod",
+        store={"path": str(folder)},
+        workers=["m1", "m2"],
+        providers={"NspawnMachineTemplate": "kubeadm.control_plane.machine_nspawn"},
+        timeout=600,
+        **options,
+    )
+    action.machine_caller = lambda _arguments, _objects: world.machines
+    return action.run(task_vars={})
+
+
+def test_a_run_waits_as_long_as_another_one_before_it_did(tmp_path: Path) -> None:
+    """What held the drain may be gone by then: counted is from this run's first look, over all of its calls."""
+    world = World(tmp_path)
+    began = {"nodeDrainStartTime": "2020-01-01T00:00:00Z"}
+    world.change("m1", lambda stored: stored["status"].update(deletion=began))
+    first = draining(world, tmp_path)
+    assert ([each["name"] for each in first["machines"]], first["failed_workers"]) == (["m2"], []), first
+    looked = {**first["looked"], "since": {"m1": first["looked"]["since"]["m1"] - 601}}
+    late = draining(world, tmp_path, looked=looked)
+    assert [each["name"] for each in late["failed_workers"]] == ["m1"]
+    another = draining(world, tmp_path, looked={**looked, "run": "another"})
+    assert another["failed_workers"] == []
+
+
+@pytest.mark.parametrize(
+    ("began", "said", "bound"),
+    [
+        ("nodeDrainStartTime", "its Node is still being drained: it waits", "nodeDrainTimeoutSeconds"),
+        (
+            "waitForNodeVolumeDetachStartTime",
+            "the volumes of its Node are still waited for: it waits",
+            "nodeVolumeDetachTimeoutSeconds",
+        ),
+    ],
+)
+def test_the_way_out_is_the_bound_of_what_is_waited_for(tmp_path: Path, began: str, said: str, bound: str) -> None:
+    world = World(tmp_path)
+    world.change("m1", lambda stored: stored["status"].update(deletion={began: "2020-01-01T00:00:00Z"}))
+    [failed] = draining(world, tmp_path, looked={"run": "", "since": {"m1": 1.0}})["failed_workers"]
+    assert failed["message"].startswith(said) and f"bound the wait by {bound} in the Mach" in failed["message"]
+    assert failed["message"].count("TimeoutSeconds") == 1
