@@ -15,6 +15,7 @@ CLAIM_FILE = "/var/lib/kubeadm-control-plane/claim.json"
 OUT_OF_CLUSTER_API = (
     "Take it out of Cluster API first (pause its Cluster, remove the Machine objects without deleting machines)."
 )
+OWN_MACHINE_ID = "A machine is identified by its machine-id. Give each its own: empty /etc/machine-id, run systemd-machine-id-setup, restart kubelet."
 _MACHINE_ANNOTATION = "cluster.x-k8s.io/machine"
 
 
@@ -99,8 +100,7 @@ def same_machine(hosts: t.Sequence[AnyHost]) -> list[Problem]:
             found.append(Problem("WrongHost", names, text, fix))
         else:
             text = f"these are different machines with one machine-id ({identity}): one was copied from the other"
-            fix = "A machine is identified by its machine-id. Give each its own: empty /etc/machine-id, run systemd-machine-id-setup, restart kubelet."
-            found.append(Problem("WrongHost", names, text, fix))
+            found.append(Problem("WrongHost", names, text, OWN_MACHINE_ID))
     return found
 
 

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.kubernetes_versions import read_version, with_v
-from ....module_utils.common.values import clip
+from ....module_utils.common.values import clip, shortened
 from ...observe.parse import machine_facts
 from ...pki.certificates import PkiError, ca_cert_hash
 from ..evidence import Host
-from ..hosts import OUT_OF_CLUSTER_API, Problem, annotated, node_of, same_machine
+from ..hosts import OUT_OF_CLUSTER_API, OWN_MACHINE_ID, Problem, annotated, machine_id, node_of, same_machine
 
 Object = dict[str, t.Any]
 SPARE = "NotAWorker"
+_SHOWN = 10
 
 
 @dataclass
@@ -95,6 +96,9 @@ def worker_problems(
     names = {each.name for each in hosts}
     # Those of control plane hosts alone are told there.
     found = [each for each in same_machine([*control_plane, *hosts]) if names & set(each.host.split(", "))]
+    told = {name for each in found for name in each.host.split(", ")}
+    nodes = control_plane[0].workload.get("workers") or []
+    found += [each for host in hosts if host.name not in told for each in _copied(host, nodes)]
     new = [each for each in hosts if node_name(each) not in managed]
     for host in hosts:
         other = managed.get(node_name(host), host.deployment)
@@ -106,6 +110,15 @@ def worker_problems(
     for host in new:
         found += _skew(host, version)
     return [*found, *_managed(new, control_plane)]
+
+
+def _copied(host: WorkerHost, nodes: t.Sequence[Object]) -> list[Problem]:
+    """Return problems with a host whose machine-id several Nodes have."""
+    same = sorted(str(each["name"]) for each in nodes if each.get("machineID") == machine_id(host))
+    if len(same) < 2:
+        return []
+    text = f"several Nodes of the cluster have its machine-id {machine_id(host)} ({clip(shortened(same, _SHOWN), 1000)}): one was copied from the other"
+    return [Problem("WrongHost", host.name, text, OWN_MACHINE_ID)]
 
 
 def named_twice(groups: t.Mapping[str, t.Sequence[str]]) -> list[Problem]:

@@ -148,6 +148,19 @@ def test_two_names_of_one_machine(workers: Workers, host: str) -> None:
     assert f"{host}, w-host-2: these names lead to one" in workers.problems()["WrongHost"]
 
 
+@pytest.mark.parametrize("hostname", ["w-1", "W-1.example.org"])
+def test_a_copy_that_is_not_named(workers: Workers, hostname: str) -> None:
+    """Its Node has the same machine-id, so that what is later done with one of them would be with the other."""
+    workers.hand.workers["w-host-2"]["status"]["nodeInfo"]["machineID"] = workers.hand.workers["w-host-1"]["status"][
+        "nodeInfo"
+    ]["machineID"]
+    workers.groups["w_hosts"] = ["w-host-1"]
+    workers.hand.changes["w-host-1"] = lambda answer: answer["observation"]["machine"].update(hostname=hostname)
+    found = workers.problems()
+    assert list(found) == ["WrongHost"] and "w-host-1: several Nodes of the cluster" in found["WrongHost"]
+    assert "(w-1, w-2)" in found["WrongHost"]
+
+
 @pytest.mark.parametrize(
     ("version", "said"),
     [
