@@ -25,8 +25,8 @@ description:
   - Private keys go from the hosts to the store (files of mode 0600, encrypted where the store is) and nowhere else. They travel
     sealed, so that not even C(-vvv) shows them.
   - Workers become machines of the MachineDeployments that O(workers) names; others stay as they are.
-  - A run that was killed is completed by the next. Until then a MachineDeployment whose workers are not all there is paused. Adopting a cluster again
-    changes nothing.
+  - A run that was killed is completed by the next. Until then the KubeadmControlPlane, or a MachineDeployment, whose machines are not all there is paused.
+    Adopting a cluster again changes nothing.
 options:
   group:
     description:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 from hand_made import NOW, HandMade
+from mortal_store import Killed, MortalStore
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption import manifest as adoption_manifest
@@ -38,29 +39,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.s
 
 Object = dict[str, t.Any]
 TEMPLATES: dict[str, Object] = {"workers": {"group": "w_hosts"}}
-
-
-class Killed(BaseException):
-    """Stands in for SIGKILL: nothing catches it."""
-
-
-class MortalStore(FileStore):
-    """A store whose user is killed before its n-th write."""
-
-    left = 10_000
-
-    def _counted(self) -> None:
-        if self.left <= 0:
-            raise Killed
-        self.left -= 1
-
-    def create(self, *arguments: t.Any, **options: t.Any) -> t.Any:
-        self._counted()
-        return super().create(*arguments, **options)
-
-    def modify(self, *arguments: t.Any, **options: t.Any) -> t.Any:
-        self._counted()
-        return super().modify(*arguments, **options)
 
 
 class Adoption:
@@ -128,6 +106,8 @@ class Adoption:
 
     def call(self, machine: Machine, module: str, arguments: Object) -> Answer:
         """Stands in for a machine that is observed."""
+        if not machine.connection:
+            return Answer(False, {"failed": True, "msg": "how it is reached is not known"})
         name = machine.connection["inventoryHost"]
         assert module == "node_observe" and machine.machine_id == f"{self.hand.names.index(name) + 1}" * 32
         return Answer(True, {"observation": self.hand.result(name, "00" * 32)["observation"]})

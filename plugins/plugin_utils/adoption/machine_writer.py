@@ -16,6 +16,7 @@ from ..providers.inventory_pool import CLAIMED, CLAIMING
 from ..records.cluster_objects import BOOTSTRAP_STARTED_ANNOTATION, CLUSTER, ClusterObjects, Object
 from ..records.status.status_writer import annotate
 from ..store.base import Store, kind_ref_of
+from ..store.interrupted_creation import complete_status
 from .hosts import AnyHost, machine_id
 
 INFRASTRUCTURE_MACHINE = (kinds.GROUP_INFRASTRUCTURE, kinds.INVENTORY_MACHINE)
@@ -32,7 +33,9 @@ def node_name(host: AnyHost) -> str:
 def is_complete(objects: ClusterObjects, name: str) -> bool:
     """Return whether a Machine has everything that belongs to it."""
     status = (objects.infrastructure_machines.get(name) or {}).get("status") or {}
-    return name in objects.kubeadm_configs and (status.get("claim") or {}).get("state") not in (None, CLAIMING)
+    provisioned = bool((status.get("initialization") or {}).get("provisioned"))
+    claimed = (status.get("claim") or {}).get("state") not in (None, CLAIMING)
+    return name in objects.kubeadm_configs and provisioned and claimed
 
 
 class MachineWriter:
@@ -120,9 +123,12 @@ class MachineWriter:
         }
 
     def create(self, desired: Object) -> None:
-        """Create an object, unless an earlier run has."""
+        """Create an object, or complete one whose creation was interrupted."""
         kind, name = kind_ref_of(desired), str(desired["metadata"]["name"])
-        if self._store.get(kind, self._namespace, name) is not None:
+        stored = self._store.get(kind, self._namespace, name)
+        if stored is not None:
+            if complete_status(self._store, stored, desired) is not None:
+                self.changes.append(f"complete {desired['kind']} {self._namespace}/{name}")
             return
         metadata = {key: value for key, value in desired["metadata"].items() if key not in _OWN}
         self._store.create({**desired, "metadata": metadata})

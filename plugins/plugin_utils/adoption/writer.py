@@ -11,12 +11,14 @@ from __future__ import annotations
 import typing as t
 
 from ..calls.failure import ControlPlaneFailure
+from ..objects import kinds
 from ..objects.manifest.reader import ClusterManifest
 from ..pki import secrets
 from ..pki.certificates import PkiError, ca_cert_hash
 from ..pki.kubeconfig import ensure_kubeconfig
 from ..records import machine_objects, stored_cluster
 from ..records.cluster_objects import CLUSTER, CONTROL_PLANE, ClusterObjects, Object, kind_of
+from ..store import pause
 from ..store.base import Store
 from ..store.overlay import OverlayStore
 from . import evidence
@@ -55,9 +57,9 @@ def other_cluster(store: Store, cluster: Object, hosts: t.Sequence[Host]) -> str
 def is_adopted(objects: t.Optional[ClusterObjects], hosts: t.Sequence[Host]) -> bool:
     """Return whether every host's Node has a bootstrapped Machine.
 
-    Everything that belongs to the Machine must be there, too.
+    Everything that belongs to the Machine must be there, too, and the adoption's pause be over.
     """
-    if objects is None or objects.control_plane is None:
+    if objects is None or objects.control_plane is None or pause.is_held(objects.control_plane):
         return False
     known = {
         str(((each.get("status") or {}).get("nodeRef") or {}).get("name")): str(each["metadata"]["name"])
@@ -73,8 +75,8 @@ class Writer:
     Any prefix of it does no harm; ``changes`` lists in words what was written.
 
     The manifest's objects come first, then the authorities, then each machine, whose Machine object alone says everything that
-    can't be read again. A reconcile in between finds control plane Nodes that belong to no machine, and changes nothing. Workers come last; until they
-    are all there their MachineDeployment is paused, or a reconcile would make other ones.
+    can't be read again. Until all are there the control plane is paused: an API server takes a new Machine without its status, and a reconcile in between would
+    start another machine in its place. Workers come last; their MachineDeployment is paused likewise.
     """
 
     def __init__(
@@ -121,6 +123,11 @@ class Writer:
         for number, host in enumerate(sorted(self._hosts, key=_age)):
             kind, domain = "init" if number == 0 else "join", failure_domains.get(host.name, "")
             self._machines.write(host, *self._made(self.objects(), node_name(host), kind, domain))
+        control_plane = t.cast(Object, self.objects().control_plane)
+        if pause.is_held(control_plane):
+            name = str(control_plane["metadata"]["name"])
+            self._store.modify(CONTROL_PLANE, self._namespace, name, pause.release)
+            self.changes.append(f"end the pause of {kinds.KUBEADM_CONTROL_PLANE} {self._namespace}/{name}")
 
     def objects(self) -> ClusterObjects:
         """Return the cluster's objects as they are now."""
@@ -148,7 +155,7 @@ class Writer:
         self._store.modify(CLUSTER, self._namespace, self._name, follow)
 
     def _initialized(self, objects: ClusterObjects) -> None:
-        """Mark the control plane as initialized.
+        """Mark the control plane as initialized, and pause it.
 
         It is done at once: no run may ever initialize another one here.
         """
@@ -156,6 +163,7 @@ class Writer:
         def latch(stored: Object) -> None:
             status = stored.setdefault("status", {})
             status["initialization"] = {**status.get("initialization", {}), "controlPlaneInitialized": True}
+            pause.hold(stored)
 
         control_plane = t.cast(Object, objects.control_plane)
         self._store.modify(CONTROL_PLANE, self._namespace, str(control_plane["metadata"]["name"]), latch)

@@ -20,6 +20,7 @@ from ..objects.manifest.reader import ClusterManifest
 from ..objects.user_annotations import FROM_MANIFEST, OWNED_BY_THE_MANIFEST
 from ..objects.validate import control_plane as validate
 from ..objects.validate import update
+from ..store import pause
 from ..store.base import Store, kind_ref_of
 from . import cluster_labels, in_place_changes, stored_health_checks
 from .adopted_machines import with_rebuilt_spec
@@ -61,7 +62,7 @@ def apply_manifest(
     ManifestError with every violation, and has then written nothing, where the manifest changes what can't be changed
     (docs/reference/cluster_api.md, "Admission rules"). `warn` is given each warning about the changes, a sentence, before they are written;
     `changed` each object that is written, as it was (None where it is new) and as it is to be. `held` names MachineDeployments that are made paused
-    (stored_workers.hold).
+    (pause.hold).
     """
     later = (*manifest.resource_sets, *manifest.machine_deployments)
     for wanted in (*infrastructure_versions.wanted(manifest), *later):
@@ -100,7 +101,7 @@ def apply_manifest(
             if kind_ref_of(desired) in FINALIZERS:
                 created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
             if kind_ref_of(desired) == MACHINE_DEPLOYMENT and name in held:
-                stored_workers.hold(created)
+                pause.hold(created)
             changed(None, created)
             store.create(created)
             continue

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ...module_utils.common.values import clip
 from ..objects import kinds
-from .base import Store
+from .base import Object, Store
 
 NAME = "kubeadm-control-plane-pause"
 _LONGEST_REASON = 200
+# The annotation's value on a KubeadmControlPlane or MachineDeployment whose machines are being adopted; nobody else writes that.
+_ADOPTION = "adoption"
 
 
 def paused_because(store: Store, namespace: str) -> str:
@@ -42,3 +46,21 @@ def reasons(store: Store, namespace: str, name: str) -> list[str]:
             found.append(f"{kind} has the annotation {kinds.ANNOTATION_PAUSED}")
     of_all = paused_because(store, namespace)
     return [*found, of_all] if of_all else found
+
+
+def hold(obj: Object) -> None:
+    """Pause an object until :func:`release`, in place, unless it is paused."""
+    annotations = obj["metadata"].get("annotations") or {}
+    obj["metadata"]["annotations"] = {kinds.ANNOTATION_PAUSED: _ADOPTION, **annotations}
+
+
+def is_held(obj: t.Optional[Object]) -> bool:
+    """Return whether :func:`hold` has paused an object."""
+    annotations = ((obj or {}).get("metadata") or {}).get("annotations") or {}
+    return bool(annotations.get(kinds.ANNOTATION_PAUSED) == _ADOPTION)
+
+
+def release(obj: Object) -> None:
+    """Take the pause of :func:`hold` off an object, in place."""
+    if is_held(obj):
+        del obj["metadata"]["annotations"][kinds.ANNOTATION_PAUSED]

@@ -56,8 +56,9 @@ def test_adopted(store: Store, tmp_path: Path) -> None:
 
     def adopt() -> list[str]:
         manifest = read_cluster([str(draft)], "default", "prod")
+        adopted = is_adopted(ClusterObjects.read(store, "default", "prod"), hosts.hand.hosts())
         writer = Writer(store, manifest, hosts.hand.hosts(), NOW, lambda machine, call: Answer(True, {"changed": True}))
-        writer.write({})
+        writer.write({}, adopted=adopted)
         return writer.changes
 
     assert len(adopt()) > 10

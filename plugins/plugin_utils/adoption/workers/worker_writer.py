@@ -17,6 +17,7 @@ from ...providers.inventory_pool import host_of
 from ...records.cluster_objects import MACHINE_DEPLOYMENT, ClusterObjects, Object
 from ...records.workers import stored_workers, worker_objects
 from ...records.workers.machine_sets import ensure_set
+from ...store import pause
 from ...store.base import Store
 from ..machine_writer import MachineWriter, is_complete
 from .worker_evidence import WorkerHost, node_name, version_of
@@ -79,7 +80,7 @@ def to_adopt(
     for deployment, named in hosts.items():
         lacking = [each for each in named if objects is None or not is_complete(objects, machine_of(objects, each))]
         stored = objects.store.get(MACHINE_DEPLOYMENT, objects.namespace, deployment) if objects is not None else None
-        if lacking or stored_workers.is_held(stored):
+        if lacking or pause.is_held(stored):
             found[deployment] = lacking
     return found
 
@@ -107,7 +108,7 @@ class WorkerWriter:
         """Pause the MachineDeployments that are stored already."""
         for name in names:
             if self._store.get(MACHINE_DEPLOYMENT, namespace, name) is not None:
-                self._store.modify(MACHINE_DEPLOYMENT, namespace, name, stored_workers.hold)
+                self._store.modify(MACHINE_DEPLOYMENT, namespace, name, pause.hold)
 
     def write(self, objects: ClusterObjects, name: str, hosts: t.Sequence[WorkerHost]) -> None:
         """Write all objects of a MachineDeployment's workers, and end its pause."""
@@ -119,8 +120,8 @@ class WorkerWriter:
             infrastructure = worker_objects.infrastructure_machine(objects, owned, own, entry)
             machine = worker_objects.machine_object(objects, owned, own, entry)
             self._machines.write(host, infrastructure, worker_objects.kubeadm_config(objects, owned, own), machine)
-        if stored_workers.is_held(deployment):
-            self._store.modify(MACHINE_DEPLOYMENT, objects.namespace, name, stored_workers.release)
+        if pause.is_held(deployment):
+            self._store.modify(MACHINE_DEPLOYMENT, objects.namespace, name, pause.release)
             self._machines.changes.append(f"end the pause of MachineDeployment {objects.namespace}/{name}")
 
     def _set(self, objects: ClusterObjects, deployment: Object, version: str) -> Object:

@@ -34,7 +34,8 @@ from ...records.machine_objects import infrastructure_api_version, machine_metad
 from ...records.propagation import give_new
 from ...store import opening
 from ...store.base import kind_ref_of
-from .deleted_workers import restore_workers
+from ...store.interrupted_creation import complete_status
+from .deleted_workers import lacks_status, restore_workers
 from .finalizers import with_finalizer
 
 
@@ -62,7 +63,7 @@ def restore(objects: ClusterObjects) -> list[str]:
     lost = _lost(objects)
     if lost and objects.initialized and not any(_stays(machine) for machine in objects.machines):
         raise _all_gone(objects, lost)
-    changes = [_infrastructure(objects, name) for name in [*lost, *_bare(objects)] if _has_none(objects, name)]
+    changes = _infrastructures(objects, [*lost, *_bare(objects)])
     for name in lost:
         objects.machines.append(objects.store.create(_machine(objects, name)))
         changes.append(
@@ -70,8 +71,13 @@ def restore(objects: ClusterObjects) -> list[str]:
         )
     for index, machine in enumerate(objects.machines):
         # Also after a run that was killed before it came to this.
-        if _stays(machine) and RESTORED_ANNOTATION in (machine["metadata"].get("annotations") or {}):
-            name = machine["metadata"]["name"]
+        if RESTORED_ANNOTATION not in (machine["metadata"].get("annotations") or {}):
+            continue
+        name = str(machine["metadata"]["name"])
+        if "bootstrap" not in (machine.get("status") or {}) and name in objects.infrastructure_machines:
+            machine = complete_status(objects.store, machine, _machine(objects, name)) or machine
+            objects.machines[index] = machine
+        if _stays(machine):
             objects.machines[index] = objects.store.delete(MACHINE, objects.namespace, name) or machine
             changes.append(f"mark Machine {objects.namespace}/{name} for deletion")
     objects.machines.sort(key=lambda each: str(each["metadata"]["name"]))
@@ -88,8 +94,7 @@ def _of_a_cascade(objects: ClusterObjects) -> list[str]:
     """
     if opening.keeps_itself(objects.store, objects.cluster):
         return []
-    changes = [_infrastructure(objects, name) for name in _bare(objects) if _has_none(objects, name)]
-    return changes + restore_workers(objects)
+    return _infrastructures(objects, _bare(objects)) + restore_workers(objects)
 
 
 def _keep_until_removed(objects: ClusterObjects) -> list[str]:
@@ -156,11 +161,25 @@ def _bare(objects: ClusterObjects) -> list[str]:
     return found
 
 
-def _has_none(objects: ClusterObjects, name: str) -> bool:
-    return name not in objects.infrastructure_machines
+def _infrastructures(objects: ClusterObjects, names: t.Iterable[str]) -> list[str]:
+    """Make these InfraMachines where they are missing; return the changes in words.
+
+    One that a killed run made without its status gets that.
+    """
+    changes = []
+    for name in names:
+        known = objects.infrastructure_machines.get(name)
+        if known is None:
+            known = objects.store.create(_infrastructure(objects, name))
+            changes.append(f"make {known['kind']} {objects.namespace}/{name} again, which was deleted from the store")
+        elif lacks_status(known):
+            known = complete_status(objects.store, known, _infrastructure(objects, name)) or known
+        objects.infrastructure_machines[name] = known
+    return changes
 
 
-def _infrastructure(objects: ClusterObjects, name: str) -> str:
+def _infrastructure(objects: ClusterObjects, name: str) -> Object:
+    """Return a machine's InfraMachine, made again; it is not stored."""
     machine = objects.machine(name) or {}
     control_plane = t.cast(Object, objects.control_plane)
     group, kind = machine_kind_of_template(objects.template_reference())
@@ -193,8 +212,7 @@ def _infrastructure(objects: ClusterObjects, name: str) -> str:
     if objects.going:
         # What its owner owns, the API's garbage collector would take away again.
         metadata.pop("ownerReferences")
-    objects.infrastructure_machines[name] = objects.store.create(give_new(made, control_plane))
-    return f"make {reference['kind']} {objects.namespace}/{name} again, which was deleted from the store"
+    return give_new(made, control_plane)
 
 
 def _machine(objects: ClusterObjects, name: str) -> Object:

@@ -27,6 +27,7 @@ from ...records.cluster_objects import (
 from ...records.workers import stored_workers, worker_objects
 from ...records.workers.machine_sets import ensure_set
 from ...store.base import kind_ref_of
+from ...store.interrupted_creation import complete_status
 from .finalizers import with_finalizer
 
 # On what is left of workers whose Machines the store lost all at once, until they are back.
@@ -57,11 +58,13 @@ def restore_workers(objects: ClusterObjects) -> list[str]:
         _mark_kept(objects, lost.values(), ours)
     kept = {name for name in ours if _is_kept(lost[name])}
     changes += [_complete(objects, each, name, asked and name not in kept) for name, each in ours.items()]
+    for index, machine in enumerate(objects.workers):
+        if _set_of(machine) in owned:
+            objects.workers[index] = _completed(objects, machine, changes)
     _unmark_kept(objects)
     for machine in objects.workers:
-        name = str(machine["metadata"]["name"])
-        if name not in objects.infrastructure_machines and _set_of(machine) in owned and _was_made(machine):
-            changes.append(_infrastructure(objects, owned[_set_of(machine)], machine))
+        if _set_of(machine) in owned and _was_made(machine):
+            changes += _with_infrastructure(objects, owned[_set_of(machine)], machine)
     objects.workers.sort(key=lambda each: str(each["metadata"]["name"]))
     if not objects.going:
         for each in [*listed.values(), *owned.values()]:
@@ -143,31 +146,49 @@ def _complete(objects: ClusterObjects, owned: Object, name: str, asked: bool) ->
         "machine": name,
         "failureDomain": noted.get(kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN) or None,
     }
-    worker_objects.create_worker(objects, entry)
     if not started:
+        worker_objects.create_worker(objects, entry)
         return f"make Machine {objects.namespace}/{name}, which an earlier run had begun"
 
-    def record(stored: Object) -> None:
+    def restored(made: Object) -> None:
         if asked:
-            annotations = stored["metadata"].get("annotations") or {}
-            stored["metadata"]["annotations"] = {**annotations, RESTORED_ANNOTATION: "true"}
-        status = (known or {}).get("status") or {}
-        stored["status"] = {
-            **followed_status(status),
-            "initialization": {
-                "infrastructureProvisioned": bool((status.get("initialization") or {}).get("provisioned"))
-            },
-            "bootstrap": _bootstrap(objects, name),
-        }
+            made["metadata"]["annotations"][RESTORED_ANNOTATION] = "true"
+        made["status"] = _status(objects, name)
 
-    made: t.Optional[Object] = objects.store.modify(MACHINE, objects.namespace, name, record)
-    if asked:
-        made = objects.store.delete(MACHINE, objects.namespace, name)
-    objects.workers = [made or each if each["metadata"]["name"] == name else each for each in objects.workers]
+    worker_objects.create_worker(objects, entry, restored)
     why = (
         "to remove it safely" if asked else "and stays: the store had lost all workers at once, which asks for nothing"
     )
     return f"make Machine {objects.namespace}/{name} again, which was deleted from the store, {why}"
+
+
+def _completed(objects: ClusterObjects, machine: Object, changes: list[str]) -> Object:
+    """Complete a worker's Machine that was made again, and mark it.
+
+    Marked for deletion, unless it stays. Also after a run that was killed before it came to this, or before it wrote the status.
+    """
+    name, metadata = str(machine["metadata"]["name"]), machine["metadata"]
+    left = (objects.kubeadm_configs.get(name), objects.infrastructure_machines.get(name))
+    kept = any(each is not None and _is_kept(each) for each in left) and objects.may_have_started(name)
+    asked = RESTORED_ANNOTATION in (metadata.get("annotations") or {})
+    if (asked or kept) and "bootstrap" not in (machine.get("status") or {}):
+        desired = {"status": _status(objects, name)}
+        machine = complete_status(objects.store, machine, desired) or machine
+    if asked and not metadata.get("deletionTimestamp"):
+        machine = objects.store.delete(MACHINE, objects.namespace, name) or machine
+        changes.append(f"mark Machine {objects.namespace}/{name} for deletion")
+    return machine
+
+
+def _status(objects: ClusterObjects, name: str) -> Object:
+    """Return the status of a worker's Machine that is made again."""
+    status = (objects.infrastructure_machines.get(name) or {}).get("status") or {}
+    provisioned = bool((status.get("initialization") or {}).get("provisioned"))
+    return {
+        **followed_status(status),
+        "initialization": {"infrastructureProvisioned": provisioned},
+        "bootstrap": _bootstrap(objects, name),
+    }
 
 
 def _bootstrap(objects: ClusterObjects, name: str) -> Object:
@@ -188,9 +209,31 @@ def _was_made(machine: Object) -> bool:
     )
 
 
-def _infrastructure(objects: ClusterObjects, owned: Object, machine: Object) -> str:
+def _with_infrastructure(objects: ClusterObjects, owned: Object, machine: Object) -> list[str]:
+    """Make a worker's infrastructure machine, or complete it; return the changes."""
+    name = str(machine["metadata"]["name"])
+    known = objects.infrastructure_machines.get(name)
+    if known is not None and not lacks_status(known):
+        return []
+    wanted = _infrastructure(objects, owned, machine)
+    if known is not None:
+        objects.infrastructure_machines[name] = complete_status(objects.store, known, wanted) or known
+        return []
+    made = objects.store.create(wanted)
+    objects.infrastructure_machines[name] = made
+    return [f"make {made['kind']} {objects.namespace}/{name} again, which was deleted from the store"]
+
+
+def lacks_status(infrastructure: Object) -> bool:
+    """Return whether an infrastructure machine was made again without its status."""
+    annotations, status = infrastructure["metadata"].get("annotations") or {}, infrastructure.get("status") or {}
+    return RESTORED_ANNOTATION in annotations and "initialization" not in status
+
+
+def _infrastructure(objects: ClusterObjects, owned: Object, machine: Object) -> Object:
+    """Return a worker's infrastructure machine, made again; it is not stored."""
     spec, status = machine["spec"], machine.get("status") or {}
-    name, reference = str(machine["metadata"]["name"]), spec["infrastructureRef"]
+    name = str(machine["metadata"]["name"])
     made = worker_objects.infrastructure_machine(objects, owned, name, {"failureDomain": spec.get("failureDomain")})
     made["metadata"]["annotations"].update({BOOTSTRAP_STARTED_ANNOTATION: "true", RESTORED_ANNOTATION: "true"})
     if spec.get("providerID"):
@@ -199,5 +242,4 @@ def _infrastructure(objects: ClusterObjects, owned: Object, machine: Object) -> 
     if objects.going:
         # What its owner owns, the API's garbage collector would take away again.
         made["metadata"].pop("ownerReferences")
-    objects.infrastructure_machines[name] = objects.store.create(made)
-    return f"make {reference['kind']} {objects.namespace}/{name} again, which was deleted from the store"
+    return made

@@ -34,8 +34,6 @@ from . import managed
 from .machine_sets import propagate_to_set
 from .managed import config_reference, machine_reference
 
-# What the pause of a MachineDeployment says whose workers are being adopted; nobody else writes that.
-_ADOPTION = "adoption"
 CONFIG_TEMPLATE = (kinds.GROUP_BOOTSTRAP, kinds.KUBEADM_CONFIG_TEMPLATE)
 # Returns what a machine reports of its bootstrap, as an entry of a snapshot has it.
 Unit = t.Callable[[Object], Object]
@@ -195,24 +193,6 @@ def _propagate_to_machine(objects: ClusterObjects, machine: Object, template: Ob
             objects.store.modify(kind_ref_of(obj), objects.namespace, own, bring)
             changes.append(propagation.change_of(obj, altered))
     return changes
-
-
-def hold(deployment: Object) -> None:
-    """Pause a MachineDeployment until :func:`release`, in place, unless it is paused."""
-    annotations = deployment["metadata"].get("annotations") or {}
-    deployment["metadata"]["annotations"] = {kinds.ANNOTATION_PAUSED: _ADOPTION, **annotations}
-
-
-def is_held(deployment: t.Optional[Object]) -> bool:
-    """Return whether :func:`hold` has paused a MachineDeployment."""
-    annotations = ((deployment or {}).get("metadata") or {}).get("annotations") or {}
-    return bool(annotations.get(kinds.ANNOTATION_PAUSED) == _ADOPTION)
-
-
-def release(deployment: Object) -> None:
-    """Take the pause of :func:`hold` off a MachineDeployment, in place."""
-    if is_held(deployment):
-        del deployment["metadata"]["annotations"][kinds.ANNOTATION_PAUSED]
 
 
 def _parts(objects: ClusterObjects, machine: Object) -> list[Object]:

@@ -27,11 +27,13 @@ from . import managed
 from .machine_sets import ensure_set
 
 
-def create_worker(objects: ClusterObjects, entry: t.Mapping[str, t.Any]) -> str:
+def create_worker(
+    objects: ClusterObjects, entry: t.Mapping[str, t.Any], finish: t.Callable[[Object], object] = lambda _machine: None
+) -> str:
     """Create one worker's missing objects, and return its name.
 
-    `entry` is one of the target's ``workers``. A run that was killed in between leaves what a later one completes: the Machine is made last, and
-    its objects go by its name.
+    `entry` is one of the target's ``workers``; `finish` is given a new Machine to change before it is stored. A run that was killed in between leaves what
+    a later one completes: the Machine is made last, and its objects go by its name.
     """
     deployment = objects.store.get(MACHINE_DEPLOYMENT, objects.namespace, entry["deployment"])
     if deployment is None:
@@ -47,7 +49,9 @@ def create_worker(objects: ClusterObjects, entry: t.Mapping[str, t.Any]) -> str:
     if name not in objects.kubeadm_configs:
         objects.kubeadm_configs[name] = objects.store.create(kubeadm_config(objects, owned, name))
     if objects.machine(name) is None:
-        objects.workers.append(objects.store.create(machine_object(objects, owned, name, entry)))
+        made = machine_object(objects, owned, name, entry)
+        finish(made)
+        objects.workers.append(objects.store.create(made))
     return name
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 import typing as t
+from pathlib import Path
 
 import pytest
 from builders import healthy
+from mortal_store import every_end, killed_after
 from stored_manifest import Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import parse_time
@@ -58,9 +60,9 @@ class Cluster:
             }
             self.change(MACHINE, name, lambda stored, s=own: stored.update(status=s))
 
-    def objects(self) -> ClusterObjects:
+    def objects(self, store: t.Any = None) -> ClusterObjects:
         """What the store holds of it."""
-        found = ClusterObjects.read(self.store, "default", "my-cluster")
+        found = ClusterObjects.read(store or self.store, "default", "my-cluster")
         assert found is not None
         return found
 
@@ -273,15 +275,29 @@ def test_a_machine_without_its_kubeadm_config_stays_as_it_is(cluster: Cluster, k
     assert kept.files() == before
 
 
-def test_a_run_that_was_killed_before_it_marked_the_machine(cluster: Cluster) -> None:
-    """The next one marks it."""
-    cluster.lose("m2", MACHINE)
-    objects = cluster.objects()
-    deleted_machines.restore(objects)
-    cluster.lose("m2", MACHINE)
-    machine = objects.machine("m2") or {}
-    cluster.store.create({**machine, "metadata": {**machine["metadata"], "deletionTimestamp": None}})
-    assert deleted_machines.restore(cluster.objects()) == ["mark Machine default/m2 for deletion"]
+@pytest.mark.parametrize("lost", [(MACHINE,), (MACHINE, INFRASTRUCTURE), (INFRASTRUCTURE,)])
+def test_killed_before_any_write(tmp_path: Path, lost: tuple[tuple[str, str], ...]) -> None:
+    """The next run completes what was made again, so that etcd is asked and the machine reached; each status is a write of its own."""
+
+    def ends(writes: int) -> tuple[bool, list[t.Any]]:
+        (folder := tmp_path / str(writes)).mkdir()
+        kept = Kept(folder)
+        kept.apply()
+        cluster = Cluster(kept)
+        cluster.lose("m2", *lost)
+        killed = killed_after(writes, kept.folder, lambda store: deleted_machines.restore(cluster.objects(store)))
+        deleted_machines.restore(cluster.objects())
+        assert deleted_machines.restore(cluster.objects()) == []
+        objects = cluster.objects()
+        found = [objects.machine("m2") or {}, objects.infrastructure_machines["m2"]]
+        return killed, [(bool(each["metadata"].get("deletionTimestamp")), each["status"]) for each in found]
+
+    (marked, status), infrastructure = every_end(ends)
+    assert (marked, status["bootstrap"]["state"], infrastructure[1]["initialization"]["provisioned"]) == (
+        MACHINE in lost,
+        "Succeeded",
+        True,
+    )
 
 
 def test_a_store_that_lost_all_machines_is_no_wish(cluster: Cluster, kept: Kept) -> None:

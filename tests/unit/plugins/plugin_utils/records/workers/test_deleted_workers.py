@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from mortal_store import every_end, killed_after
 from stored_manifest import EXAMPLES, Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers import template_hash
@@ -26,6 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
     delete_finally,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.workers import worker_objects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Kind = tuple[str, str]
 INFRASTRUCTURE: Kind = ("infrastructure.cluster.x-k8s.io", "NspawnMachine")
@@ -64,9 +66,9 @@ class Cluster:
         }
         self.store.modify(MACHINE, "default", NAME, lambda stored: stored.update(status=own))
 
-    def objects(self) -> ClusterObjects:
+    def objects(self, store: t.Optional[FileStore] = None) -> ClusterObjects:
         """What the store holds of it."""
-        found = ClusterObjects.read(self.store, "default", "my-cluster")
+        found = ClusterObjects.read(store or self.store, "default", "my-cluster")
         assert found is not None
         return found
 
@@ -103,8 +105,8 @@ def test_a_worker_whose_machine_is_deleted_is_removed_safely(cluster: Cluster, l
     """Its Machine comes back marked for deletion, as it was reached, so that it is drained and its provider deletes it."""
     before = cluster.get(MACHINE)
     cluster.lose(*lost)
-    [change] = cluster.restore()
-    assert f"make Machine default/{NAME} again" in change
+    [made, marked] = cluster.restore()
+    assert f"make Machine default/{NAME} again" in made and marked == f"mark Machine default/{NAME} for deletion"
     after, infrastructure = cluster.get(MACHINE), cluster.get(INFRASTRUCTURE)
     assert before is not None and after is not None and infrastructure is not None
     assert (
@@ -161,6 +163,27 @@ def test_a_run_that_is_killed_between_lost_workers_leaves_no_request(
     assert "to remove it safely" in cluster.restore()[0]
 
 
+@pytest.mark.parametrize("lost", [(MACHINE,), (MACHINE, INFRASTRUCTURE), (INFRASTRUCTURE,)])
+def test_killed_before_any_write(tmp_path: Path, lost: tuple[Kind, ...]) -> None:
+    """What was asked for is done by the next run, with what is known of the machine; each status is a write of its own."""
+
+    def ends(writes: int) -> tuple[bool, list[t.Any]]:
+        folder = tmp_path / str(writes)
+        folder.mkdir()
+        cluster = Cluster(Kept(folder))
+        cluster.joined()
+        cluster.lose(*lost)
+        killed = killed_after(
+            writes, cluster.kept.folder, lambda store: deleted_machines.restore(cluster.objects(store))
+        )
+        cluster.restore()
+        assert cluster.restore() == []
+        found = [cluster.get(each) or {} for each in (MACHINE, INFRASTRUCTURE)]
+        return killed, [(bool(each["metadata"].get("deletionTimestamp")), each.get("status") or {}) for each in found]
+
+    assert every_end(ends)[0][0] == (MACHINE in lost)
+
+
 def test_a_worker_that_was_only_begun_is_completed(tmp_path: Path) -> None:
     """A run was killed before it made the Machine: the next one goes on with the same worker."""
     cluster = Cluster(Kept(tmp_path))
@@ -213,7 +236,7 @@ def test_of_a_cluster_that_is_deleted(cluster: Cluster) -> None:
     """Its infrastructure machines and Machines come back, so that the machines can be deleted."""
     cluster.store.delete(CLUSTER, "default", "my-cluster")
     cluster.lose(MACHINE)
-    assert len(cluster.restore()) == 1 and cluster.get(MACHINE) is not None
+    assert len(cluster.restore()) == 2 and cluster.get(MACHINE) is not None
     cluster.lose(INFRASTRUCTURE)
     assert len(cluster.restore()) == 1
     found = cluster.get(INFRASTRUCTURE)
