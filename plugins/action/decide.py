@@ -21,7 +21,7 @@ from ..plugin_utils.decision.removal.left_behind import LEFT_BEHIND
 from ..plugin_utils.decision.snapshot.public import public_snapshot
 from ..plugin_utils.decision.snapshot.typed_snapshot import check_snapshot
 from ..plugin_utils.move import export
-from ..plugin_utils.observe import certificate_expiry
+from ..plugin_utils.observe import certificate_expiry, external_etcd_preflight
 from ..plugin_utils.observe.observation import add_detached, observe
 from ..plugin_utils.pki import secrets
 from ..plugin_utils.reconcile import join_tokens, plan_and_reconcile, snapshot_before_change, worker_obstacles
@@ -243,13 +243,11 @@ class ActionModule(ControlPlaneAction):
         return place
 
     def _keep_keys(self, objects: ClusterObjects, decision: Object) -> None:
-        """Give a new control plane the keys that the Cluster kept.
-
-        It replaces a control plane that was deleted; nothing else is done before.
-        """
+        """Give a new control plane the deleted one's keys and external etcd."""
         control_plane = objects.control_plane
         if control_plane is not None and decision["annotations"].get("cluster"):
-            for change in secrets.hand_over(objects.store, objects.cluster, objects.cluster, control_plane):
+            kept = secrets.hand_over(objects.store, objects.cluster, objects.cluster, control_plane)
+            for change in (*kept, *external_etcd_preflight.take_over(objects)):
                 self.progress(objects.name, change)
                 self.note(change)
 

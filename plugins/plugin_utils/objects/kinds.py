@@ -139,6 +139,8 @@ CONSENTS = (
 )
 # Written by this collection on a Cluster, as JSON: which KubeadmControlPlane of it was deleted while the Cluster stays.
 ANNOTATION_DELETED_CONTROL_PLANE = ANNOTATION_PREFIX + "deleted-control-plane"
+# On a KubeadmControlPlane: its external etcd holds its own data, since its first machine was begun there, or since it took a deleted one's place.
+ANNOTATION_EXTERNAL_ETCD_BEGAN = ANNOTATION_PREFIX + "external-etcd-began"
 # Likewise: in which API versions the manifest has kinds of other providers (infrastructure_versions.py).
 ANNOTATION_INFRASTRUCTURE_VERSIONS = ANNOTATION_PREFIX + "infrastructure-versions"
 

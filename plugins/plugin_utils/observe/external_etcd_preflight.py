@@ -12,14 +12,14 @@ from ...module_utils.common.kubernetes_versions import read_version
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
 from ..decision.creation.existing_hosts import EXTERNAL_ETCD_UNUSABLE
+from ..decision.removal import deleted_control_plane
 from ..objects import kinds
 from ..pki.secrets import ETCD_CLIENT, read_pair, secret_name
 from ..records.cluster_objects import CONTROL_PLANE, ClusterObjects, Object
 from .observation import Caller
 
 MODULE = "external_etcd_info"
-# Says that this control plane's first machine was begun on that etcd: what is in it since then is its own.
-BEGAN = kinds.ANNOTATION_PREFIX + "external-etcd-began"
+BEGAN = kinds.ANNOTATION_EXTERNAL_ETCD_BEGAN
 _FIX = "Nothing was started on the machine. Then run reconcile again."
 
 
@@ -48,6 +48,18 @@ def require(objects: ClusterObjects, caller: Caller, name: str, first: bool) -> 
         _note_begun(objects)
 
 
+def take_over(objects: ClusterObjects) -> list[str]:
+    """Note the deleted control plane's external etcd as the new one's.
+
+    Returns the changes.
+    To be called with the user's consent, before the record of the deletion goes. Nothing where the new one names another etcd.
+    """
+    if not _is_the_deleted_ones(objects) or BEGAN in _annotations(objects):
+        return []
+    _note_begun(objects)
+    return ["note that the new control plane serves the data of the deleted one's external etcd"]
+
+
 def obstacle(objects: ClusterObjects, ask: Ask, who: str) -> t.Optional[Object]:
     """Return what keeps the first machine from an external etcd, else None.
 
@@ -60,20 +72,17 @@ def obstacle(objects: ClusterObjects, ask: Ask, who: str) -> t.Optional[Object]:
     return {"reason": EXTERNAL_ETCD_UNUSABLE, "message": found.what, "fix": f"{found.fix} Nothing was changed.".strip()}
 
 
+def _is_the_deleted_ones(objects: ClusterObjects) -> bool:
+    return deleted_control_plane.keeps_its_etcd(objects.cluster, objects.control_plane or {})
+
+
 class _Problem(t.NamedTuple):
     what: str
     fix: str
 
 
-def _external(objects: ClusterObjects) -> t.Optional[Object]:
-    external: t.Optional[Object] = (_configuration(objects).get("etcd") or {}).get("external")
-    return external
-
-
-def _configuration(objects: ClusterObjects) -> Object:
-    spec = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
-    configuration: Object = spec.get("clusterConfiguration") or {}
-    return configuration
+def _external(objects: ClusterObjects) -> t.Optional[deleted_control_plane.ExternalEtcd]:
+    return deleted_control_plane.external_etcd(objects.control_plane or {})
 
 
 def _annotations(objects: ClusterObjects) -> Object:
@@ -83,10 +92,9 @@ def _annotations(objects: ClusterObjects) -> Object:
 
 def _problem(objects: ClusterObjects, ask: Ask, who: str, version: str, first: bool) -> t.Optional[_Problem]:
     external = _external(objects)
-    if not external:
+    if external is None:
         return None
-    prefix = _prefix(_configuration(objects))
-    answer = ask(MODULE, _question(objects, external, prefix))
+    answer = ask(MODULE, _question(objects, external))
     if answer.failed:
         return _Problem(f"{who} could not ask the external etcd: {answer.message}", "")
     etcd = answer.result["etcd"]
@@ -100,18 +108,21 @@ def _problem(objects: ClusterObjects, ask: Ask, who: str, version: str, first: b
     if older:
         return _Problem(f"{who} can't use the external etcd: {older}", "Upgrade that etcd.")
     keys = answer.result.get("key_count")
-    if first and keys and BEGAN not in _annotations(objects):
+    # Where nobody has consented yet, no first machine is made either.
+    if first and keys and BEGAN not in _annotations(objects) and not _is_the_deleted_ones(objects):
+        name = (objects.control_plane or {})["metadata"]["name"]
         return _Problem(
-            f"the external etcd of {objects.title} holds {keys} keys below {prefix}: a Kubernetes cluster's data, and this store has never "
-            "initialized one there. kubeadm init would write a second cluster over it, and both would be lost",
+            f"the external etcd of {objects.title} holds {keys} keys below {external.prefix}: a Kubernetes cluster's data, and nothing says that they are "
+            f"of the KubeadmControlPlane {name}. kubeadm init would write a second cluster over another one's, and both would be lost",
             "Give the store that knows that cluster, or adopt it; for a new cluster give etcd a prefix of its own "
-            "(clusterConfiguration.apiServer.extraArgs etcd-prefix), or empty it if what it holds is no longer needed.",
+            "(clusterConfiguration.apiServer.extraArgs etcd-prefix). If they are the data of a control plane that was deleted, which this one is to "
+            f'serve, say so with the annotation {BEGAN}: "true" on the KubeadmControlPlane.',
         )
     return None
 
 
-def _question(objects: ClusterObjects, external: Object, prefix: str) -> dict[str, t.Any]:
-    call: dict[str, t.Any] = {"endpoints": list(external.get("endpoints") or []), "prefix": prefix}
+def _question(objects: ClusterObjects, external: deleted_control_plane.ExternalEtcd) -> dict[str, t.Any]:
+    call: dict[str, t.Any] = {"endpoints": list(external.endpoints), "prefix": external.prefix}
     names = {}
     ca = read_pair(objects.store, objects.cluster, kinds.PURPOSE_ETCD)
     if ca is not None:
@@ -122,12 +133,6 @@ def _question(objects: ClusterObjects, external: Object, prefix: str) -> dict[st
         call.update(certificate=client.crt, key=client.key)
         names["certificate"] = names["key"] = f"of Secret {secret_name(objects.cluster, ETCD_CLIENT)}"
     return {**call, "names": names}
-
-
-def _prefix(configuration: Object) -> str:
-    arguments = (configuration.get("apiServer") or {}).get("extraArgs") or []
-    found = [str(each.get("value")) for each in arguments if each.get("name") == "etcd-prefix"]
-    return found[-1] if found else "/registry"
 
 
 def _older_than_wanted(version: str, etcd: Object) -> str:

@@ -237,6 +237,28 @@ def test_a_consent_is_to_one_deletion(runs: Runs, kept: KubernetesStore, empty_s
     assert found["reason"] == "ControlPlaneDeleted" and consent(found) != given
 
 
+def test_its_external_etcd_goes_to_the_new_one(runs: Runs, kept: KubernetesStore, empty_server: ApiServer) -> None:
+    """With the consent, and before the note goes that says whose data is there."""
+    kubectl = Kubectl(empty_server)
+    wanted = list(yaml.safe_load_all(runs.manifest.read_text()))
+    [own] = [each for each in wanted if each["kind"] == CONTROL_PLANE[1]]
+    external = {"external": {"endpoints": ["http://192.0.2.1:2379"]}}
+    own["spec"]["kubeadmConfigSpec"].setdefault("clusterConfiguration", {})["etcd"] = external
+    runs.manifest.write_text(yaml.safe_dump_all(wanted))
+
+    def with_external_etcd(stored: Object) -> None:
+        stored["spec"]["kubeadmConfigSpec"].setdefault("clusterConfiguration", {})["etcd"] = external
+
+    kept.modify(CONTROL_PLANE, "default", OWN, with_external_etcd)
+    deleted(runs, kubectl)
+    given = consent(blocked(runs))
+    annotation = kinds.ANNOTATION_EXTERNAL_ETCD_BEGAN
+    assert annotation not in (there(kept, CONTROL_PLANE, OWN)["metadata"].get("annotations") or {})
+    assert runs("decide", run="r2", consent=[given])["act"] is True
+    assert there(kept, CONTROL_PLANE, OWN)["metadata"]["annotations"][annotation] == "true"
+    assert deleted_control_plane.recorded(there(kept, CLUSTER, NAME)) is None
+
+
 def test_one_of_another_name(runs: Runs, kept: KubernetesStore, empty_server: ApiServer) -> None:
     """Applied with kubectl, and the Cluster pointed to it; deleted again before it was begun it changes nothing of what was noted."""
     kubectl = Kubectl(empty_server)

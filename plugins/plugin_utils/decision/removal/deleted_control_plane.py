@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
 from ....module_utils.common.bounded_yaml import read_json
@@ -35,15 +35,28 @@ _EMPTY: Object = {}
 
 
 @dataclass(frozen=True)
+class ExternalEtcd:
+    """External etcd of a KubeadmControlPlane.
+
+    `endpoints` are sorted; below `prefix` are the data.
+    """
+
+    endpoints: tuple[str, ...]
+    prefix: str
+
+
+@dataclass(frozen=True)
 class Deleted:
     """Record of a deleted KubeadmControlPlane, kept on its Cluster.
 
-    `name` and `uid` are the KubeadmControlPlane's; `time` is when its deletion was completed (RFC 3339).
+    `name` and `uid` are the KubeadmControlPlane's; `time` is when its deletion was completed (RFC 3339); `etcd` is the
+    external etcd that holds its data, None where it had none or the record is of an earlier release.
     """
 
     name: str
     uid: str
     time: str
+    etcd: Optional[ExternalEtcd] = None
 
     @property
     def title(self) -> str:
@@ -64,7 +77,21 @@ def record(control_plane: Mapping[str, Any], now: str) -> str:
     It is the text of the annotation ``kinds.ANNOTATION_DELETED_CONTROL_PLANE``; ``now`` is RFC 3339.
     """
     metadata = control_plane["metadata"]
-    return json.dumps({"name": metadata["name"], "uid": metadata["uid"], "time": now}, sort_keys=True)
+    document = {"name": metadata["name"], "uid": metadata["uid"], "time": now}
+    etcd = external_etcd(control_plane)
+    return json.dumps({**document, **({"etcd": asdict(etcd)} if etcd else {})}, sort_keys=True)
+
+
+def external_etcd(control_plane: Mapping[str, Any]) -> Optional[ExternalEtcd]:
+    """Return a KubeadmControlPlane's external etcd, None where etcd runs on the machines."""
+    spec = (control_plane.get("spec") or _EMPTY).get("kubeadmConfigSpec") or _EMPTY
+    configuration = spec.get("clusterConfiguration") or _EMPTY
+    external = (configuration.get("etcd") or _EMPTY).get("external")
+    if not external:
+        return None
+    arguments = (configuration.get("apiServer") or _EMPTY).get("extraArgs") or ()
+    prefixes = [str(each.get("value")) for each in arguments if each.get("name") == "etcd-prefix"]
+    return ExternalEtcd(tuple(sorted(external.get("endpoints") or ())), prefixes[-1] if prefixes else "/registry")
 
 
 def recorded(cluster: Mapping[str, Any]) -> Optional[Deleted]:
@@ -78,7 +105,31 @@ def recorded(cluster: Mapping[str, Any]) -> Optional[Deleted]:
         return None
     if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in ("name", "uid", "time")):
         return None
-    return Deleted(found["name"], found["uid"], found["time"]) if found["uid"] else None
+    if not found["uid"]:
+        return None
+    return Deleted(found["name"], found["uid"], found["time"], _etcd_of(found.get("etcd")))
+
+
+def _etcd_of(document: Any) -> Optional[ExternalEtcd]:
+    if not isinstance(document, dict):
+        return None
+    endpoints, prefix = document.get("endpoints"), document.get("prefix")
+    if (
+        not isinstance(prefix, str)
+        or not isinstance(endpoints, list)
+        or not all(isinstance(each, str) for each in endpoints)
+    ):
+        return None
+    return ExternalEtcd(tuple(endpoints), prefix)
+
+
+def keeps_its_etcd(cluster: Mapping[str, Any], control_plane: Mapping[str, Any]) -> bool:
+    """Return whether a KubeadmControlPlane names the deleted one's external etcd.
+
+    By the Cluster's record. Other endpoints or another prefix may hold another cluster's data.
+    """
+    found = recorded(cluster)
+    return found is not None and found.etcd is not None and found.etcd == external_etcd(control_plane)
 
 
 def deleted_control_plane(cluster: Object, control_plane: Object, has_machines: bool) -> Optional[Deleted]:

@@ -24,6 +24,7 @@ _FILLED_IN = ("controlPlaneEndpoint",)
 _NOT_THE_USERS = (
     kinds.ANNOTATION_REMEDIATION_IN_PROGRESS,
     kinds.ANNOTATION_IGNORE_WORKER_NODES,
+    kinds.ANNOTATION_EXTERNAL_ETCD_BEGAN,
     *NOTES,
     "kubectl.kubernetes.io/last-applied-configuration",
 )

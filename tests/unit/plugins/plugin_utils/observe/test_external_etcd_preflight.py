@@ -14,8 +14,14 @@ from stored_cluster import stored_cluster
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.removal import deleted_control_plane
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe import external_etcd_preflight
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+    ClusterObjects,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
@@ -98,6 +104,71 @@ def test_somebodys_data_is_not_written_over(tmp_path: Path) -> None:
         external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=True)
     # A join finds its own cluster's data there.
     external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=False)
+
+
+def test_it_is_not_said_to_empty_what_may_be_a_deleted_control_planes_data(tmp_path: Path) -> None:
+    """The annotation that the message names is what lets the first machine be begun."""
+    with pytest.raises(ControlPlaneFailure) as failure:
+        external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=True)
+    assert "empty" not in str(failure.value) and f'{external_etcd_preflight.BEGAN}: "true"' in str(failure.value)
+    annotate(tmp_path, CONTROL_PLANE, external_etcd_preflight.BEGAN, "true")
+    external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=True)
+
+
+def annotate(folder: Path, kind_ref: tuple[str, str], name: str, value: str) -> None:
+    store = FileStore(str(folder / "store"))
+    store.modify(
+        kind_ref, "default", "prod", lambda found: found["metadata"].setdefault("annotations", {}).update({name: value})
+    )
+
+
+SECOND_PREFIX: Object = {"apiServer": {"extraArgs": [{"name": "etcd-prefix", "value": "/second"}]}}
+ELSEWHERE: Object = {"etcd": {"external": {"endpoints": ["https://etcd-9:2379"]}}}
+
+
+def after_deletion_of(folder: Path, former: t.Optional[Object]) -> ClusterObjects:
+    """The stored cluster, whose Cluster has the record of a deleted control plane of this configuration; None: of an earlier release."""
+    objects(folder)
+    document = {
+        "metadata": {"name": "prod", "uid": "former"},
+        "spec": {"kubeadmConfigSpec": {"clusterConfiguration": former}},
+    }
+    annotate(
+        folder,
+        CLUSTER,
+        kinds.ANNOTATION_DELETED_CONTROL_PLANE,
+        deleted_control_plane.record(document, "2026-01-31T11:00:00Z"),
+    )
+    return objects(folder)
+
+
+def test_a_new_control_plane_serves_the_data_of_the_deleted_ones_etcd(tmp_path: Path) -> None:
+    found = after_deletion_of(tmp_path, EXTERNAL)
+    machine = StandInMachine(keys=812)
+
+    def ask(module: str, call: Object) -> Answer:
+        return machine.call(found.reach("m1"), module, call)
+
+    # What is asked of hosts is asked before the consent is used.
+    assert external_etcd_preflight.obstacle(found, ask, "host h1") is None
+    assert external_etcd_preflight.take_over(found)
+    assert external_etcd_preflight.take_over(found) == []
+    # The record goes before the first machine is begun.
+    annotate(tmp_path, CLUSTER, kinds.ANNOTATION_DELETED_CONTROL_PLANE, "")
+    external_etcd_preflight.require(objects(tmp_path), machine, "m1", first=True)
+
+
+@pytest.mark.parametrize("former", [ELSEWHERE, {**EXTERNAL, **SECOND_PREFIX}, {}, None])
+def test_another_etcd_than_the_deleted_ones_is_somebodys(tmp_path: Path, former: t.Optional[Object]) -> None:
+    found = after_deletion_of(tmp_path, former)
+    machine = StandInMachine(keys=812)
+    problem = external_etcd_preflight.obstacle(
+        found, lambda module, call: machine.call(found.reach("m1"), module, call), "host h1"
+    )
+    assert problem is not None and "holds 812 keys" in problem["message"]
+    assert external_etcd_preflight.take_over(found) == []
+    with pytest.raises(ControlPlaneFailure, match="holds 812 keys"):
+        external_etcd_preflight.require(objects(tmp_path), machine, "m1", first=True)
 
 
 def test_what_an_earlier_attempt_wrote_is_its_own(tmp_path: Path) -> None:
