@@ -8,7 +8,7 @@ They are a list of {type, status, reason, message, lastTransitionTime}.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...module_utils.common.legible import visible
@@ -48,6 +48,16 @@ ETCD_CLUSTER_HEALTHY = "EtcdClusterHealthy"
 def is_true(obj: Mapping[str, Any], condition_type: str) -> bool:
     """Return whether a condition exists and has the status True."""
     return condition_of(obj, condition_type).get("status") == TRUE
+
+
+def best_to_ask(machines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return Machines in the order in which to ask them.
+
+    Ready ones first, those that are being deleted last; else as they come.
+    """
+    return sorted(
+        machines, key=lambda each: (bool(each["metadata"].get("deletionTimestamp")), not is_true(each, READY))
+    )
 
 
 def condition(condition_type: str, status: str, reason: str, message: str = "") -> dict[str, str]:

@@ -14,6 +14,7 @@ import typing as t
 from ...module_utils.common.redact import redact
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
+from ..objects.conditions import best_to_ask
 from ..observe.observation import Caller
 from ..records.cluster_objects import ClusterObjects
 
@@ -135,13 +136,14 @@ class LearnerJoin:
     def _through(self, module: str, call: dict[str, t.Any]) -> t.Union[Answer, str]:
         """Return the first answer of a control plane machine.
 
-        Else why there was none. A refusal is an answer: asking until one agrees would make its check worthless.
+        Else why there was none. A refusal is an answer: asking until one agrees would make its check worthless. That only its own etcd doesn't
+        answer it is none.
         """
         silent = []
-        for each in self._objects.bootstrapped_machines():
+        for each in best_to_ask(self._objects.bootstrapped_machines()):
             other = str(each["metadata"]["name"])
             answer = self._caller.call(self._objects.reach(other), module, call)
-            if answer.reached:
+            if answer.reached and not (answer.failed and answer.result.get("reason") == "NotReachable"):
                 return answer
             silent.append(f"{other}: {redact(answer.message)}")
         return "; ".join(silent) or "no machine carries the control plane"

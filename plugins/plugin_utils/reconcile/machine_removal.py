@@ -22,7 +22,7 @@ from ..calls.machine_connection import Answer
 from ..decision import terms
 from ..decision.removal import hooks
 from ..objects import kinds
-from ..objects.conditions import DELETING, READY, is_true, set_condition
+from ..objects.conditions import DELETING, best_to_ask, set_condition
 from ..observe.observation import Caller
 from ..records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
 from ..records.journal_entries import note_snapshot
@@ -208,8 +208,7 @@ class Removal:
         machines = [each for each in self._objects.bootstrapped_machines() if each["metadata"]["name"] != self._name]
         if newest_first:
             machines.reverse()
-        machines.sort(key=lambda each: (bool(each["metadata"].get("deletionTimestamp")), not is_true(each, READY)))
-        return [str(each["metadata"]["name"]) for each in machines]
+        return [str(each["metadata"]["name"]) for each in best_to_ask(machines)]
 
     def _stage(self) -> str:
         return str(condition_of(self._machine, DELETING).get("reason", ""))

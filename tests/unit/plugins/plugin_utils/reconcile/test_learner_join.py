@@ -35,10 +35,11 @@ def answer(**fields: t.Any) -> Answer:
 class World:
     """A stored cluster of m1, m2 and m3, which joins; machines that answer in turn, and the running action."""
 
-    def __init__(self, folder: Path, *answers: Answer) -> None:
+    def __init__(self, folder: Path, *answers: Answer, of_m2: t.Callable[[Object], None] = lambda stored: None) -> None:
         stored_cluster(folder, "v1.20.2", {}, {}, dict.fromkeys(("m1", "m2", "m3"), "localhost"))
         store = FileStore(str(folder))
         store.modify(MACHINE, "default", "m3", lambda stored: stored["status"]["bootstrap"].update(state="Running"))
+        store.modify(MACHINE, "default", "m2", of_m2)
         objects = ClusterObjects.read(store, "default", "prod")
         assert objects is not None
         self.answers = list(answers)
@@ -70,6 +71,24 @@ def test_the_member_is_added_through_the_first_machine_that_answers(tmp_path: Pa
     assert [name for name, _module, _call in world.calls] == ["m1", "m2"]
     assert world.calls[1][1:] == ("etcd_member", {"state": "learner", "peer_url": URL, "fencing": 7})
     assert world.notes == ["machine m3: added"] and world.locked == 1
+
+
+def test_that_a_machines_own_etcd_is_down_is_no_refusal(tmp_path: Path) -> None:
+    down = answer(failed=True, msg="its etcd does not answer", reason="NotReachable")
+    world = World(tmp_path, down, answer(changed=True, msg="promoted"), down, down)
+    assert world.learner.promote(12.0) == "" and world.notes == ["machine m3: promoted"]
+    with pytest.raises(ControlPlaneFailure, match="not added as a learner: m1: its etcd does not answer; m2: its"):
+        world.learner.add()
+    assert [name for name, _module, _call in world.calls] == ["m1", "m2", "m1", "m2"]
+
+
+def test_a_machine_that_is_ready_is_asked_first(tmp_path: Path) -> None:
+    def ready(stored: Object) -> None:
+        stored["status"]["conditions"] = [{"type": "Ready", "status": "True", "reason": "Ready", "message": ""}]
+
+    world = World(tmp_path, answer(changed=True, msg="promoted"), of_m2=ready)
+    assert world.learner.promote(12.0) == ""
+    assert [name for name, _module, _call in world.calls] == ["m2"]
 
 
 def test_a_refusal_is_an_answer_and_nobody_else_is_asked(tmp_path: Path) -> None:
