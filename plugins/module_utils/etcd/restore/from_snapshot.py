@@ -239,6 +239,7 @@ class Restore(Recovery):
             self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop, ends=lambda: end_etcd(data))
             shutil.rmtree(member, ignore_errors=True)
             os.rename(before, member)
+            guard.sync_directory(data)
         if data:
             etcd_tool.release(self._work(record))
             shutil.rmtree(self._work(record), ignore_errors=True)
@@ -271,6 +272,8 @@ def take_manifests_away(manifests: str, kept: str) -> list[str]:
                 guard.write_atomically(os.path.join(kept, name), file.read(), 0o600)
             os.unlink(path)
             taken.append(name)
+    if taken:
+        guard.sync_directory(manifests)
     return taken
 
 

@@ -257,6 +257,7 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
         restore.wait_until_stopped(kept, data)
         if os.path.isdir(member):
             os.rename(member, before)
+            guard.sync_directory(data)
         return True, before
 
 
@@ -271,6 +272,7 @@ def unfence(restore: Restore) -> None:
         data = etcd_data(guard.read_text(manifest))
         if os.path.isdir(aside(data, FENCED)) and not os.path.isdir(os.path.join(data, "member")):
             os.rename(aside(data, FENCED), os.path.join(data, "member"))
+            guard.sync_directory(data)
         # The restore takes them away again as its first step, and keeps them as its own.
         # etcd's last: while it is missing, a call that was killed here is done again.
         restore.put_manifests(kept, reversed(STATIC_PODS))
