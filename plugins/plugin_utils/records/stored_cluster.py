@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -21,7 +22,7 @@ from ..objects.user_annotations import FROM_MANIFEST, OWNED_BY_THE_MANIFEST
 from ..objects.validate import control_plane as validate
 from ..objects.validate import update
 from ..store import pause
-from ..store.base import Store, kind_ref_of
+from ..store.base import Conflict, Store, kind_ref_of
 from . import cluster_labels, in_place_changes, stored_health_checks
 from .adopted_machines import with_rebuilt_spec
 from .cluster_objects import (
@@ -37,6 +38,7 @@ from .resource_sets import stored_resource_sets
 from .secret_values import checked_secrets
 from .workers import stored_workers, versions_in_place
 
+ATTEMPTS = 5
 _METADATA = ("labels", "annotations")
 # What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
 _SPEC, _PAUSED = "spec", "paused"
@@ -44,6 +46,7 @@ _PAUSABLE = (CLUSTER, MACHINE_DEPLOYMENT)
 _NOTED = (kinds.CLUSTER_RESOURCE_SET, kinds.CONFIG_MAP, kinds.MACHINE_DEPLOYMENT)
 _STORED = "the store (the manifest leaves replicas out)"
 _SCALE = "Set it with the playbook scale, or in the manifest."
+_Written = t.Callable[[t.Optional[Object], Object], object]
 
 
 def apply_manifest(
@@ -56,18 +59,49 @@ def apply_manifest(
     """Apply the manifest's objects to the store; return the changes in words.
 
     What a controller fills in and the manifest leaves out is kept: status, finalizers, the endpoint that the
-    infrastructure gave; so are the fields that others may set (``manifest.left_out``). What means the same as what is
-    stored is no change. A user's Secret replaces a stored one only where their contents differ. What the machine
-    template states of the machines without replacing them is propagated to their objects (propagation.py). Raises
+    infrastructure gave; so are the fields that others may set (``manifest.left_out``), also where they set them in the
+    middle of this. What means the same as what is stored is no change. A user's Secret replaces a stored one only where
+    their contents differ. What the machine template states of the machines without replacing them is propagated to their objects (propagation.py). Raises
     ManifestError with every violation, and has then written nothing, where the manifest changes what can't be changed
-    (docs/reference/cluster_api.md, "Admission rules"). `warn` is given each warning about the changes, a sentence, before they are written;
-    `changed` each object that is written, as it was (None where it is new) and as it is to be. `held` names MachineDeployments that are made paused
+    (docs/reference/cluster_api.md, "Admission rules"), and Conflict where another writer changes the objects all the
+    time. `warn` is given each warning about the changes, a sentence, before they are written;
+    `changed` each object that was written, as it was (None where it is new) and as it is to be. `held` names MachineDeployments that are made paused
     (pause.hold).
     """
     later = (*manifest.resource_sets, *manifest.machine_deployments)
     for wanted in (*infrastructure_versions.wanted(manifest), *later):
         store.prefer(wanted)
-    manifest = with_rebuilt_spec(store, manifest)
+    before, changes = _stored(store, manifest.control_plane), []
+
+    def written(stored: t.Optional[Object], desired: Object) -> None:
+        changes.append(_change_of(stored, desired))
+        changed(stored, desired)
+
+    manifest = _stored_objects(store, manifest, functools.cache(warn), written, held)
+    in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
+    versions_in_place.settle(store, manifest)
+    changes += stored_health_checks.delete_others(store, manifest) + stored_resource_sets.delete_others(store, manifest)
+    return changes + _in_place(store, manifest, before)
+
+
+def _stored_objects(
+    store: Store, given: ClusterManifest, warn: t.Callable[[str], object], written: _Written, held: t.Collection[str]
+) -> ClusterManifest:
+    """Store a manifest's objects; return it with values left out."""
+    for _attempt in range(ATTEMPTS - 1):
+        with contextlib.suppress(Conflict):
+            return _store_objects(store, given, warn, written, held)
+        # What was filled in and merged was of objects that have changed since: from the start.
+        store.look_again()
+    return _store_objects(store, given, warn, written, held)
+
+
+def _store_objects(
+    store: Store, given: ClusterManifest, warn: t.Callable[[str], object], written: _Written, held: t.Collection[str]
+) -> ClusterManifest:
+    # Read before anything is filled in from them: of what changes after that the update is refused.
+    read = [_stored(store, each) for each in _objects(given)]
+    manifest = with_rebuilt_spec(store, given)
     manifest = stored_workers.with_stored_values(store, _with_stored_values(store, manifest))
     of_secrets = checked_secrets(store, manifest)
     violations = [*_update_violations(store, manifest), *of_secrets.violations]
@@ -75,10 +109,28 @@ def apply_manifest(
         raise ManifestError(violations)
     for warning in (*_update_warnings(store, manifest), *of_secrets.warnings):
         warn(warning)
-    changes, before = [], _stored(store, manifest.control_plane)
-    stored = _stored(store, manifest.cluster)
-    cluster = manifest.cluster if stored is None else _merged(stored, manifest.cluster)
-    objects = [
+    # The Cluster is the last one.
+    cluster = manifest.cluster if read[-1] is None else _merged(read[-1], manifest.cluster)
+    for stored, desired in zip(read, _objects(manifest)):
+        if stored is None:
+            created = _label(copy.deepcopy(_with_record(desired)), manifest)
+            if kind_ref_of(desired) in FINALIZERS:
+                created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
+            if kind_ref_of(desired) == MACHINE_DEPLOYMENT and desired["metadata"]["name"] in held:
+                pause.hold(created)
+            store.create(created)
+            written(None, created)
+            continue
+        merged = _label(_merged(stored, desired, cluster), manifest)
+        if merged != stored:
+            store.update(merged)
+            written(stored, merged)
+    return manifest
+
+
+def _objects(manifest: ClusterManifest) -> list[Object]:
+    """Return a manifest's objects in the order in which they are stored."""
+    found = [
         manifest.infrastructure_cluster,
         manifest.machine_template,
         manifest.control_plane,
@@ -90,30 +142,14 @@ def apply_manifest(
         *manifest.machine_deployments,
         manifest.cluster,
     ]
-    for desired in objects:
-        if desired is None:
-            continue
-        namespace, name = str(desired["metadata"].get("namespace", "default")), str(desired["metadata"]["name"])
-        stored = store.get(kind_ref_of(desired), namespace, name)
-        if stored is None:
-            changes.append(f"create {desired['kind']} {namespace}/{name}")
-            created = _label(copy.deepcopy(_with_record(desired)), manifest)
-            if kind_ref_of(desired) in FINALIZERS:
-                created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
-            if kind_ref_of(desired) == MACHINE_DEPLOYMENT and name in held:
-                pause.hold(created)
-            changed(None, created)
-            store.create(created)
-            continue
-        merged = _label(_merged(stored, desired, cluster), manifest)
-        if merged != stored:
-            changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(changed_paths(stored, merged))}")
-            changed(stored, merged)
-            store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
-    in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
-    versions_in_place.settle(store, manifest)
-    changes += stored_health_checks.delete_others(store, manifest) + stored_resource_sets.delete_others(store, manifest)
-    return changes + _in_place(store, manifest, before)
+    return [each for each in found if each is not None]
+
+
+def _change_of(stored: t.Optional[Object], written: Object) -> str:
+    """Return the change of an object that was stored, in words."""
+    metadata = written["metadata"]
+    title = f"{written['kind']} {metadata.get('namespace', 'default')}/{metadata['name']}"
+    return f"create {title}" if stored is None else f"change {title}: {', '.join(changed_paths(stored, written))}"
 
 
 def _label(obj: Object, manifest: ClusterManifest) -> Object:
@@ -156,10 +192,11 @@ def _update_violations(store: Store, manifest: ClusterManifest) -> list[Violatio
         )
         violations += report.violations
         violations += in_place_changes.violations(control_plane, manifest)
-    for secret in manifest.secrets:
-        stored = _stored(store, secret)
+    for each in (*manifest.secrets, *manifest.resources):
+        stored = _stored(store, each)
         if stored is not None:
-            update.validate_secret_update(stored, secret, was_initialized, report := manifest.report(secret))
+            has_keys = was_initialized and each in manifest.secrets
+            update.validate_content_update(stored, each, has_keys, report := manifest.report(each))
             violations += report.violations
     violations += versions_in_place.violations(store, manifest)
     violations += stored_resource_sets.update_violations(store, manifest)
@@ -197,18 +234,9 @@ def _stored(store: Store, desired: Object) -> t.Optional[Object]:
     return store.get(kind_ref_of(desired), str(metadata.get("namespace", "default")), str(metadata["name"]))
 
 
-def _replace(current: Object, desired: Object) -> None:
-    for key in ("apiVersion", "spec", "data", "type"):
-        if key in desired:
-            current[key] = desired[key]
-    for key in ("labels", "annotations"):
-        if key in desired["metadata"]:
-            current["metadata"][key] = desired["metadata"][key]
-
-
 def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None) -> Object:
     merged = copy.deepcopy(stored)
-    for key in ("apiVersion", "spec", "data", "type"):
+    for key in ("apiVersion", "spec", "data", "immutable", "type"):
         if key in desired:
             merged[key] = copy.deepcopy(desired[key])
     recorded = _given_before(stored)

@@ -14,7 +14,7 @@ from ....module_utils.common.redact import redact
 
 Object = dict[str, t.Any]
 HIDDEN, CHANGED = "(hidden)", "(hidden, and not what it was)"
-_SHOWN = ("spec", "data", "stringData", "type")
+_SHOWN = ("spec", "data", "stringData", "immutable", "type")
 # Fields whose value is a secret, or may have any in it: files' contents are written to machines as they are.
 _SECRET_FIELD = re.compile(
     r"^content$|passw|passphrase|token$|certificateKey|private[-_]?key$|secret[-_]?key$|api[-_]?key$", re.IGNORECASE

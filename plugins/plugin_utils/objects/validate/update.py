@@ -129,20 +129,21 @@ def validate_cluster_update(stored: Object, desired: Object, was_initialized: bo
         _unchangeable(path, old, new, report)
 
 
-def validate_secret_update(stored: Object, desired: Object, was_initialized: bool, report: Report) -> None:
-    """Check a Secret against the stored one, without reporting any value.
+def validate_content_update(stored: Object, desired: Object, has_keys: bool, report: Report) -> None:
+    """Check a Secret or ConfigMap against the stored one.
 
-    An immutable one stays, and the keys of a running cluster do.
+    No value is reported. An immutable one stays, and the keys of a running cluster do: `has_keys` is whether it may have them.
     """
     before, after = stored.get("data") or {}, desired.get("data") or {}
     changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
     if stored.get("immutable") is True:
-        rule = "the stored Secret is immutable, so this cannot be changed"
-        for key in changed:
-            report.add(child("data", key), None, rule, "Restore the old value, or give the Secret another name.")
+        rule = f"the stored {stored['kind']} is immutable, so this cannot be changed"
+        paths = ["immutable"] if desired.get("immutable") is False else []
+        for path in (*paths, *(child("data", key) for key in changed)):
+            report.add(path, None, rule, f"Restore the old value, or give the {stored['kind']} another name.")
         return
     name = str(stored["metadata"]["name"])
-    if not was_initialized or not name.endswith(tuple(f"-{purpose}" for purpose in _KEY_PURPOSES)):
+    if not has_keys or not name.endswith(tuple(f"-{purpose}" for purpose in _KEY_PURPOSES)):
         return
     # A certificate may be renewed with its key; a key may be taken away, to sign elsewhere.
     decisive = "tls.key" if before.get("tls.key") and after.get("tls.key") else "tls.crt"

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import itertools
 import typing as t
 from pathlib import Path
 
 import pytest
+from racing_store import RacingStore
 from stored_manifest import Kept, example
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CONTROL_PLANE
@@ -46,6 +48,31 @@ def test_what_is_left_out_is_never_reverted(kept: Kept, form: str, null: bool) -
     before = kept.files()
     assert kept.apply(documents) == []
     assert kept.files() == before and stored(kept)["rollout"]["after"] == TIME
+
+
+def test_a_scale_in_the_middle_of_an_apply_holds(kept: Kept) -> None:
+    """Whenever it comes: the manifest's own change is there too, told once, and nothing is left to do."""
+    kept.spec["replicas"] = None
+    plain = kept.store
+
+    def scale(replicas: int) -> None:
+        plain.modify(
+            CONTROL_PLANE, "default", "my-control-plane", lambda found: found["spec"].update(replicas=replicas)
+        )
+
+    for number in itertools.count(1):
+        scale(3)
+        name = f"example.com/turn-{number}"
+        kept.documents[1]["metadata"]["annotations"] = {name: ""}
+        racing = kept.store = RacingStore(plain.directory, CONTROL_PLANE, number, lambda: scale(5))
+        changes = kept.apply()
+        if not racing.raced:
+            break
+        assert [each.partition(":")[0] for each in changes] == ["change KubeadmControlPlane default/my-control-plane"]
+        found = plain.get(CONTROL_PLANE, "default", "my-control-plane") or {}
+        assert found["spec"]["replicas"] == 5 and name in found["metadata"]["annotations"], number
+        assert kept.apply() == []
+    assert number > 3
 
 
 def test_what_is_stated_counts(kept: Kept) -> None:

@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import itertools
 import typing as t
 from pathlib import Path
 
 import pytest
 from hub_manifest import manifest, obj
+from racing_store import RacingStore
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_deletion
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
@@ -20,6 +24,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
     ClusterObjects,
     delete_finally,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Conflict
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
@@ -166,6 +171,68 @@ def test_a_pause_is_whose_who_paused(tmp_path: Path) -> None:
     pause(True)
     stored_cluster.apply_manifest(store, manifest())
     assert paused()
+
+
+def test_a_pause_in_the_middle_of_an_apply_holds(store: FileStore) -> None:
+    """The object is read again, and the manifest's change made to what it is now."""
+    stored_cluster.apply_manifest(store, manifest())
+    pause = {"cluster.x-k8s.io/paused": ""}
+    told: list[tuple[t.Any, t.Any]] = []
+
+    def annotate(annotations: dict[str, str]) -> None:
+        store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"].update(annotations=annotations))
+
+    for number in itertools.count(1):
+        annotate({})
+        racing = RacingStore(store.directory, CONTROL_PLANE, number, lambda: annotate(pause))
+        told.clear()
+        wanted = 5 if number % 2 else 3
+        changes = stored_cluster.apply_manifest(
+            racing, manifest(wanted), changed=lambda before, after: told.append((before, after))
+        )
+        if not racing.raced:
+            break
+        stored = store.get(CONTROL_PLANE, "default", "cp") or {}
+        assert stored["metadata"]["annotations"] == pause and stored["spec"]["replicas"] == wanted
+        assert changes == ["change KubeadmControlPlane default/cp: spec.replicas"]
+        assert [each["spec"]["replicas"] for change in told for each in change] == [8 - wanted, wanted]
+    assert number > 3
+
+
+def test_an_object_that_another_writer_changes_all_the_time(store: FileStore) -> None:
+    """It is theirs: the run ends, and their change stays."""
+
+    class Busy(FileStore):
+        def update(self, obj: dict[str, t.Any]) -> dict[str, t.Any]:
+            turn = {"turn": obj["metadata"]["resourceVersion"]}
+            store.modify(CONTROL_PLANE, "default", "cp", lambda found: found["metadata"].update(labels=turn))
+            return super().update(obj)
+
+    stored_cluster.apply_manifest(store, manifest())
+    with pytest.raises(Conflict, match="KubeadmControlPlane default/cp was changed by someone else"):
+        stored_cluster.apply_manifest(Busy(store.directory), manifest(5))
+    assert (store.get(CONTROL_PLANE, "default", "cp") or {})["spec"]["replicas"] == 3
+
+
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap"])
+def test_content_that_becomes_immutable(store: FileStore, kind: str) -> None:
+    """Stored, told, and from then on kept: an API server would refuse the change in the middle of a run."""
+
+    def applied(immutable: t.Optional[bool], **data: str) -> list[str]:
+        content = {} if immutable is None else {"immutable": immutable}
+        desired = obj("v1", kind, "content", data=data, **content, **({"type": "Opaque"} if kind == "Secret" else {}))
+        part = "secrets" if kind == "Secret" else "resources"
+        return stored_cluster.apply_manifest(store, dataclasses.replace(manifest(), **{part: (desired,)}))
+
+    applied(None, a="YQ==")
+    assert applied(True, a="YQ==") == [f"change {kind} default/content: immutable"]
+    assert (store.get(("", kind), "default", "content") or {})["immutable"] is True
+    assert applied(True, a="YQ==") == applied(None, a="YQ==") == []
+    for immutable, data, path in ((True, "Yg==", "data.a"), (False, "YQ==", "immutable")):
+        with pytest.raises(ManifestError, match=f"the stored {kind} is immutable") as refused:
+            applied(immutable, a=data)
+        assert path in str(refused.value)
+    assert (store.get(("", kind), "default", "content") or {})["data"] == {"a": "YQ=="}
 
 
 def test_what_a_manifest_gave_and_gives_no_more_is_taken_off(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builders import healthy
+from racing_store import RacingStore
 from stored_manifest import Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
@@ -133,6 +135,26 @@ def test_the_store_follows_the_manifest(tmp_path: Path) -> None:
     assert deployment_of(kept)["spec"]["replicas"] == 5
     [change] = kept.apply([*kept.documents, *documents(1)])
     assert change.startswith(f"change MachineDeployment default/{NAME}: spec.replicas")
+
+
+def test_an_autoscaler_in_the_middle_of_an_apply_is_not_overruled(kept: Kept) -> None:
+    """Whenever it comes, the manifest's own change is made to what it set."""
+    plain = kept.store
+
+    def scale(replicas: int) -> None:
+        plain.modify(MACHINE_DEPLOYMENT, "default", NAME, lambda found: found["spec"].update(replicas=replicas))
+
+    for number in itertools.count(1):
+        scale(2)
+        racing = kept.store = RacingStore(plain.directory, MACHINE_DEPLOYMENT, number, lambda: scale(4))
+        label = {"turn": str(number)}
+        changes = kept.apply([*kept.documents, *documents(None, metadata={"labels": label})])
+        if not racing.raced:
+            break
+        found = deployment_of(kept)["spec"]
+        assert (found["replicas"], found["template"]["metadata"]["labels"]["turn"]) == (4, str(number))
+        assert [each.partition(":")[0] for each in changes] == [f"change MachineDeployment default/{NAME}"]
+    assert number > 3
 
 
 def test_a_pause_is_whose_who_paused(kept: Kept) -> None:
