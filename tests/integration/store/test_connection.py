@@ -195,6 +195,19 @@ def test_a_token_of_a_plugin_that_is_refused_or_ends(server: ApiServer, tmp_path
     assert plugin.runs == 2
 
 
+def test_a_watch_whose_tokens_are_refused_ends(server: ApiServer, tmp_path: Path, plugin: Plugin) -> None:
+    """Also where the plugin gives another one each time: they are got anew once, as for every request."""
+    plugin.answers(*({"token": f"ended-{number}"} for number in range(9)))
+    api = KubernetesApi({"kubeconfig": kubeconfig(server, tmp_path, by_plugin(str(plugin.command)))})
+    with pytest.raises(Refused, match=r"the credentials of .*kubeconfig are not accepted"):
+        list(api.stream(NAMESPACES, {"watch": "true"}, 5.0))
+    assert plugin.runs == 2
+    (plugin.folder / "runs").unlink()
+    plugin.answers({"token": "ended"}, {"token": admin_token(server)})
+    api = KubernetesApi({"kubeconfig": kubeconfig(server, tmp_path, by_plugin(str(plugin.command)))})
+    assert next(api.stream(NAMESPACES, {"watch": "true"}, 5.0))["type"] == "ADDED" and plugin.runs == 2
+
+
 def test_certificates_of_a_plugin(server: ApiServer, tmp_path: Path, plugin: Plugin) -> None:
     """With the end of one the next is proven; the plugin is told of the cluster where it asks for that."""
     pairs = [server.authority.issue(name, (ExtendedKeyUsageOID.CLIENT_AUTH,)) for name in ("alice", "bob")]

@@ -191,6 +191,7 @@ class KubernetesApi:
             ApiUnavailable: no answer, or one that broke off.
             Refused: any other status than 200, or a line that is no JSON or longer than any object.
         """
+        renewed = False
         while True:
             pool, headers = self._prepared()
             timeout = Timeout(connect=settings.CONNECT_SECONDS, read=silence_seconds)
@@ -201,8 +202,10 @@ class KubernetesApi:
                     "GET", url, headers=headers, timeout=timeout, retries=False, redirect=False, preload_content=False
                 )
                 try:
-                    if reply.status == 401 and self._connection.renew():
-                        continue
+                    if reply.status == 401 and not renewed:
+                        renewed = True
+                        if self._connection.renew():
+                            continue
                     if reply.status != 200:
                         answer = Answer(reply.status, _document(reply.read(_LONGEST_REFUSAL)))
                         if answer.status in _AGAIN or answer.status // 100 == 5:
