@@ -8,6 +8,8 @@ They arrive whole or not at all, and are for their owner alone.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import re
@@ -75,30 +77,33 @@ def fetch(
     os.makedirs(folder, mode=0o700, exist_ok=True)
     source = os.path.basename(str(snapshot.get("path")))
     moment = now()
+    _remove_leftovers(folder, prefix)
     path, partial, file = _reserved(folder, f"{prefix}-{time.strftime(_STAMP, time.gmtime(moment))}")
     try:
+        # Open, and so locked, until it has its name or is removed.
         with file:
-            _receive(caller, machine, snapshot, source, file)
-        whole = sha256_of(partial)
-        if whole != snapshot.get("sha256"):
-            raise _Wrong("its hash is not the one of what was taken")
-        facts = {
-            **{key: str(snapshot[key])[:_TOLD_CHARACTERS] for key in _TOLD if snapshot.get(key) is not None},
-            **_verified(partial, authority),
-            "machine": machine.name,
-            "path": path,
-            "bytes": os.path.getsize(partial),
-            "sha256": whole,
-            "taken_at": format_time(moment),
-        }
-        write_atomically(_facts_of(path), (json.dumps(facts, indent=2, sort_keys=True) + "\n").encode())
-        os.rename(partial, path)
+            try:
+                _receive(caller, machine, snapshot, source, file)
+                whole = sha256_of(partial)
+                if whole != snapshot.get("sha256"):
+                    raise _Wrong("its hash is not the one of what was taken")
+                facts = {
+                    **{key: str(snapshot[key])[:_TOLD_CHARACTERS] for key in _TOLD if snapshot.get(key) is not None},
+                    **_verified(partial, authority),
+                    "machine": machine.name,
+                    "path": path,
+                    "bytes": os.path.getsize(partial),
+                    "sha256": whole,
+                    "taken_at": format_time(moment),
+                }
+                write_atomically(_facts_of(path), (json.dumps(facts, indent=2, sort_keys=True) + "\n").encode())
+                os.rename(partial, path)
+            except BaseException:
+                _unlink(partial)
+                raise
         sync_directory(folder)
     except (_Wrong, OSError, SealError, zlib.error, ValueError, NodeError) as error:
         raise ControlPlaneFailure(_not_fetched(machine, source, str(error))) from error
-    finally:
-        if os.path.exists(partial):
-            os.unlink(partial)
     return path
 
 
@@ -109,22 +114,47 @@ class _Wrong(Exception):
 def _reserved(folder: str, base: str) -> tuple[str, str, t.BinaryIO]:
     """Reserve a free path; return it, with the file for the copy.
 
-    The file, new and empty, reserves the path.
+    The file, new and empty, reserves the path, and is locked as long as it is open.
     """
     number = 0
     while True:
         name = f"{base}-{number}.db" if number else f"{base}.db"
-        path, partial = os.path.join(folder, name), os.path.join(folder, f".{name}.partial")
+        path = os.path.join(folder, name)
+        partial = _partial_of(path)
         number += 1
         try:
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         except FileExistsError:
             continue
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if not os.fstat(descriptor).st_nlink:
+            # Another run took it for a leftover before it was locked.
+            os.close(descriptor)
+            continue
         # Looked for while it is reserved: whoever had reserved it before may have just finished.
         if not os.path.lexists(path) and not os.path.lexists(_facts_of(path)):
             return path, partial, os.fdopen(descriptor, "wb")
-        os.close(descriptor)
         os.unlink(partial)
+        os.close(descriptor)
+
+
+def _remove_leftovers(folder: str, prefix: str) -> None:
+    """Remove what killed runs received in part.
+
+    No process has it open, so that it isn't locked.
+    """
+    pattern = re.compile(rf"\.{re.escape(prefix)}{_STAMPED}\.partial")
+    for name in filter(pattern.fullmatch, os.listdir(folder)):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Between opening and locking it, its run may have given it its name, and another one reserved this one.
+                if os.path.samestat(os.fstat(descriptor), os.lstat(os.path.join(folder, name))):
+                    os.unlink(os.path.join(folder, name))
+            finally:
+                os.close(descriptor)
 
 
 def _receive(caller: Caller, machine: Machine, snapshot: t.Mapping[str, t.Any], source: str, file: t.BinaryIO) -> None:
@@ -167,6 +197,10 @@ def _verified(path: str, authority: bytes) -> dict[str, int]:
     return {"revision": number}
 
 
+def _partial_of(path: str) -> str:
+    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.partial")
+
+
 def _facts_of(path: str) -> str:
     return f"{path[: -len('.db')]}.json"
 
@@ -190,7 +224,20 @@ def prune(path: str, prefix: str, keep: int) -> list[str]:
         path: the new one, which stays.
         prefix: what the names of those that count begin with.
         keep: how many.
+
+    Raises:
+        ControlPlaneFailure: the folder can't be read, or a copy not be removed.
     """
+    try:
+        return _prune(path, prefix, keep)
+    except OSError as error:
+        raise ControlPlaneFailure(
+            f"older backups beside {path} could not be removed: {error}. The new one was taken and is there, whole. Free the way to that folder, "
+            "then run again: the next backup removes what is too much."
+        ) from error
+
+
+def _prune(path: str, prefix: str, keep: int) -> list[str]:
     folder = os.path.dirname(path)
     pattern = re.compile(re.escape(prefix) + _STAMPED)
     found = [
@@ -204,12 +251,19 @@ def prune(path: str, prefix: str, keep: int) -> list[str]:
     others = [each for each in copies if each != path and each not in same]
     removed = [*same[: max(0, len(same) - max(1, keep) + 1)], *others[: max(0, len(others) - max(1, keep))]]
     for each in removed:
-        os.unlink(each)
+        _unlink(each)
     for _stamp, _number, name in found:
-        facts = os.path.join(folder, name)
-        if name.endswith(".json") and not os.path.exists(f"{facts[: -len('.json')]}.db"):
-            os.unlink(facts)
+        copy = os.path.join(folder, f"{name[: -len('.json')]}.db")
+        # The copy second: another run writes the facts, then gives the copy its name.
+        if name.endswith(".json") and not os.path.exists(_partial_of(copy)) and not os.path.exists(copy):
+            _unlink(os.path.join(folder, name))
     return sorted(removed)
+
+
+def _unlink(path: str) -> None:
+    # Another run may have removed it: two backups at once count the same copies.
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def taken(folder: str) -> list[str]:

@@ -230,6 +230,61 @@ def test_the_oldest_go_and_others_names_stay(tmp_path: Path) -> None:
     assert kept == {*names[3:], "prod-other-20200101T000000Z", "prod-backup-mine"}
 
 
+def test_what_a_killed_run_received_in_part_goes_with_the_next_one(tmp_path: Path) -> None:
+    """What another run receives meanwhile, what has another prefix and what is not of this form stays."""
+    left = tmp_path / ".prod-backup-20260701T000000Z.db.partial"
+    others = [".prod-other-20260701T000000Z.db.partial", ".prod-backup-mine.db.partial", ".prod-backup.partial"]
+    for name in (left.name, *others):
+        (tmp_path / name).write_bytes(b"half")
+
+    class Meanwhile(Forger):
+        def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
+            found.append(sorted(each.name for each in tmp_path.glob(".*")))
+            if self is slow:
+                brought(Forger(WHOLE), facts(WHOLE), tmp_path, CLOCK + 60)
+            return super().call(machine, module, arguments)
+
+    found: list[list[str]] = []
+    slow = Meanwhile(WHOLE)
+    path = brought(slow, facts(WHOLE), tmp_path)
+    assert found == [sorted([*others, f".{HOME_NAME}.partial"])]
+    assert Path(path).read_bytes() == WHOLE and len(list(tmp_path.glob("*.db"))) == 2
+    assert sorted(each.name for each in tmp_path.glob(".*")) == sorted(others)
+
+
+def test_two_that_remove_the_oldest_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the other one has removed is removed, and facts of a copy that is about to get its name are no leftover."""
+    names = [f"prod-backup-2026070{day}T000000Z" for day in range(1, 5)]
+    for name in names:
+        (tmp_path / f"{name}.db").touch()
+        (tmp_path / f"{name}.json").touch()
+    coming = "prod-backup-20260705T000000Z"
+    (tmp_path / f"{coming}.json").touch()
+    (tmp_path / f".{coming}.db.partial").touch()
+    new, listed = str(tmp_path / f"{names[-1]}.db"), os.listdir
+
+    def other_first(folder: str) -> list[str]:
+        found = listed(folder)
+        monkeypatch.setattr(os, "listdir", listed)
+        copies.prune(new, "prod-backup", 2)
+        return found
+
+    monkeypatch.setattr(os, "listdir", other_first)
+    copies.prune(new, "prod-backup", 2)
+    stems = {each.stem for each in tmp_path.iterdir() if not each.name.startswith(".")}
+    assert stems == {*names[2:], coming} and (tmp_path / f"{coming}.json").exists()
+
+
+def test_old_copies_that_can_not_be_removed(tmp_path: Path) -> None:
+    """The backup was taken: the error says so."""
+    (tmp_path / "prod-backup-20260701T000000Z.db").mkdir()
+    for day in (2, 3):
+        (tmp_path / f"prod-backup-2026070{day}T000000Z.db").touch()
+    with pytest.raises(ControlPlaneFailure, match="could not be removed") as failed:
+        copies.prune(str(tmp_path / "prod-backup-20260703T000000Z.db"), "prod-backup", 1)
+    assert "The new one was taken" in str(failed.value)
+
+
 @pytest.mark.parametrize("keep", [1, 2])
 def test_what_one_machine_sends_displaces_no_other_ones_last_copies(tmp_path: Path, keep: int) -> None:
     """However often it does; one that an earlier release took over with a forged time displaces none, either."""
