@@ -13,8 +13,10 @@ import sys
 import time
 import typing as t
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from api_proxy import ApiProxy
 from api_server import ApiServer
 from locks import BOUND_SECONDS, as_run, elsewhere, gone, renewers, wait_for_end
 
@@ -40,6 +42,14 @@ def api(server: ApiServer) -> t.Iterator[KubernetesApi]:
 @pytest.fixture
 def locks(server: ApiServer, api: KubernetesApi) -> LeaseLocks:
     return LeaseLocks(api, {"kubeconfig": server.kubeconfig}, observe_seconds=4.0)
+
+
+@pytest.fixture
+def proxy(server: ApiServer, tmp_path: Path) -> t.Iterator[ApiProxy]:
+    """A way to the API on which answers are lost."""
+    made = ApiProxy(server, tmp_path)
+    yield made
+    made.end()
 
 
 @pytest.fixture
@@ -157,6 +167,35 @@ def test_the_helper_ends_with_the_release(locks: LeaseLocks) -> None:
     helper = one_renewer()
     locks.release_own(*PROD)
     wait_for_end(helper)
+
+
+def test_a_number_whose_answer_was_lost_is_renewed(server: ApiServer, api: KubernetesApi, proxy: ApiProxy) -> None:
+    """The number is another one then, and the helper of the one before ends."""
+    through = LeaseLocks(KubernetesApi({"kubeconfig": proxy.kubeconfig}), {"kubeconfig": server.kubeconfig})
+    through.acquire(*PROD)
+    helper = one_renewer()
+    proxy.loses(f"PUT {WHERE}", 504)
+    assert through.raise_above(*PROD, 5).fencing == 6
+    wait_for_end(helper)
+    until_renewed(api)
+    assert one_renewer() != helper
+    assert through.raise_above(*PROD, 3).fencing == 6
+
+
+def test_no_renewal_is_sent_again_after_the_run(
+    api: KubernetesApi, proxy: ApiProxy, run: subprocess.Popen[bytes]
+) -> None:
+    """A waiter would take it for a sign of life."""
+
+    def end() -> None:
+        run.kill()
+        run.wait()
+
+    proxy.before(f"PUT {WHERE}", end)
+    proxy.loses(f"PUT {WHERE}", 503)
+    LeaseLocks(api, {"kubeconfig": proxy.kubeconfig}).acquire(*PROD, holder=as_run(run))
+    wait_for_end(one_renewer())
+    assert [each.method for each in proxy.requests if each.renews and each.path.startswith(WHERE)] == ["GET", "PUT"]
 
 
 def test_two_at_once_are_one(server: ApiServer, api: KubernetesApi) -> None:

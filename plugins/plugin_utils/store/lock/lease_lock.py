@@ -121,6 +121,8 @@ class LeaseLocks(Locks):
             if lease is None or holder is None or taken is None:
                 break
             if taken.fencing > number:
+                # It may have been raised by a request of this whose answer was lost; where there is a helper, it stays the only one.
+                self._start_renewing(where, taken, holder)
                 return taken
             holder = replace(holder, first=taken.fencing if holder.first is None else holder.first)
             with around("lock take"):

@@ -30,29 +30,38 @@ from ..kubernetes.requests import FIELD_MANAGER, KubernetesApi
 from .lease_lock import fencing_of, renewed
 
 
+class _RunEnded(Exception):
+    """The run's process is gone."""
+
+
 def renew(api: KubernetesApi, told: t.Mapping[str, t.Any]) -> None:
     """Renew the Lease until the run's process or its lock is gone.
 
     An API that doesn't answer is asked again: its Lease is not renewed meanwhile anyway.
     """
     run_process = Process(int(told["pid"]), told["start_time"])
+
+    def require_run() -> None:
+        # A request that is sent again is as good as a new one: it would prove that a dead run lives.
+        if not identity.is_alive(run_process):
+            raise _RunEnded
+
     pidfd = -1
     with contextlib.suppress(OSError, AttributeError):
         pidfd = os.pidfd_open(run_process.pid)
     lease: t.Optional[dict[str, t.Any]] = None
     # Looked at after the pidfd was opened: else the number might have been given to another process in between.
     while identity.is_alive(run_process):
-        with contextlib.suppress(base.StoreError):
+        with contextlib.suppress(base.StoreError, _RunEnded):
             if lease is None:
-                found = api.send("get", told["path"], accepted=(404,))
+                found = api.send("get", told["path"], accepted=(404,), before=require_run)
                 if found.status == 404:
                     return
                 lease = found.document
             if lease["spec"].get("holderIdentity") != told["run"] or fencing_of(lease) != told["fencing"]:
                 return
-            answer = api.send(
-                "update", told["path"], renewed(lease), {"fieldManager": FIELD_MANAGER}, accepted=(404, 409)
-            )
+            written = {"fieldManager": FIELD_MANAGER}
+            answer = api.send("update", told["path"], renewed(lease), written, accepted=(404, 409), before=require_run)
             lease = answer.document if answer.status == 200 else None
         if pidfd >= 0:
             select.select([pidfd], [], [], settings.LEASE_RENEW_SECONDS)
