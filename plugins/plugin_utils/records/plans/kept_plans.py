@@ -14,7 +14,7 @@ import re
 import typing as t
 
 from ....module_utils.common import settings
-from ....module_utils.common.values import clip
+from ....module_utils.common.values import clip, format_time, parse_time
 from ...calls.failure import ControlPlaneFailure
 from ...decision.plan.document import digest
 from ...decision.plan.validate import check_plan
@@ -79,6 +79,7 @@ def keep(store: Store, document: Object) -> str:
     """
     value, namespace, cluster = digest(document), str(document["namespace"]), str(document["cluster"])
     owner = store.get(CLUSTER, namespace, cluster)
+    others = _others(store, namespace, cluster, value)
     reference = owner and {
         **{key: owner[key] for key in ("apiVersion", "kind")},
         **{key: owner["metadata"][key] for key in ("name", "uid")},
@@ -90,7 +91,7 @@ def keep(store: Store, document: Object) -> str:
             "name": _name(cluster, value),
             "namespace": namespace,
             "labels": {CLUSTER_LABEL: cluster, kinds.LABEL_PLAN: value[_SHORT]},
-            "annotations": {kinds.ANNOTATION_PLANNED_AT: document["createdAt"]},
+            "annotations": {kinds.ANNOTATION_PLANNED_AT: _after(others, document["createdAt"])},
             "ownerReferences": [reference] if reference else [],
         },
         "data": {CONTENT: json.dumps(document, separators=(",", ":"), ensure_ascii=False)},
@@ -104,8 +105,7 @@ def keep(store: Store, document: Object) -> str:
         store.create(made)
     except AlreadyExists:
         store.modify(CONFIG_MAP, namespace, _name(cluster, value), renew)
-    kept = sorted(of_cluster(store, namespace, cluster), key=_made_at, reverse=True)
-    for each in kept[settings.PLANS_KEPT :]:
+    for each in sorted(others, key=_made_at, reverse=True)[settings.PLANS_KEPT - 1 :]:
         with contextlib.suppress(NotFound):
             store.delete(CONFIG_MAP, namespace, each["metadata"]["name"])
     return value
@@ -152,8 +152,10 @@ def note_use(store: Store, namespace: str, cluster: str, value: str, now: str) -
         now: RFC 3339.
     """
 
+    newest = _after(_others(store, namespace, cluster, value), now)
+
     def note(stored: Object) -> None:
-        stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_PLANNED_AT] = now
+        stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_PLANNED_AT] = newest
 
     with contextlib.suppress(NotFound):
         store.modify(CONFIG_MAP, namespace, _name(cluster, value), note)
@@ -178,6 +180,20 @@ def delete_with_cluster(store: Store, namespace: str, cluster: str) -> None:
 
 def _name(cluster: str, value: str) -> str:
     return f"{cluster}-plan-{value[_SHORT]}"
+
+
+def _others(store: Store, namespace: str, cluster: str, value: str) -> list[Object]:
+    own = _name(cluster, value)
+    return [each for each in of_cluster(store, namespace, cluster) if each["metadata"]["name"] != own]
+
+
+def _after(others: t.Iterable[Object], now: str) -> str:
+    """Return a time that is after these plans'.
+
+    It is now, or a second after the newest. They may be of other controllers, whose clocks are ahead.
+    """
+    times = [parse_time(_made_at(each)[0]) for each in others]
+    return format_time(max([parse_time(now) or 0, *(each + 1 for each in times if each is not None)]))
 
 
 def _made_at(stored: Object) -> tuple[str, str]:

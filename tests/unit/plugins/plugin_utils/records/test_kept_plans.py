@@ -72,6 +72,23 @@ def test_a_plan_that_is_carried_out_is_not_dropped_for_newer_ones(kept: FileStor
     assert kept_plans.of_cluster(kept, "default", "prod") == []
 
 
+def test_a_controller_whose_clock_is_behind_keeps_its_plans(kept: FileStore, made: Object) -> None:
+    """Those of the other one seem to be made later: whoever keeps a plan or carries it out makes it the newest."""
+    behind = [another(made, number) for number in range(3)]
+    ahead = [another(made, number) for number in range(10, 10 + settings.PLANS_KEPT)]
+    first = [kept_plans.keep(kept, each) for each in ahead]
+    own = kept_plans.keep(kept, behind[0])
+    assert kept_plans.read(kept, "default", "prod", own) == behind[0]
+    kept_plans.note_use(kept, "default", "prod", first[1], behind[1]["createdAt"])
+    last = kept_plans.keep(kept, behind[2])
+    for value in (own, first[1], last):
+        kept_plans.read(kept, "default", "prod", value)
+    for value in (first[0], first[2]):
+        with pytest.raises(ControlPlaneFailure, match="no such plan"):
+            kept_plans.read(kept, "default", "prod", value)
+    assert len(kept_plans.of_cluster(kept, "default", "prod")) == settings.PLANS_KEPT
+
+
 def test_another_clusters_plan_is_said_to_be_one(kept: FileStore, made: Object) -> None:
     value = kept_plans.keep(kept, made)
     with pytest.raises(ControlPlaneFailure, match="a plan of default/prod, not of default/stage"):
