@@ -62,8 +62,8 @@ class Outcomes:
         """
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         with disk.locked(os.path.join(self._folder, "lock")):
-            with open(os.path.join(self._folder, f"{self._hosts.index(host)}.json"), "w", encoding="utf-8") as stream:
-                json.dump(outcome, stream)
+            path = os.path.join(self._folder, f"{self._hosts.index(host)}.json")
+            disk.write_file(path, json.dumps(outcome).encode(), disk.SECRET_FILE_MODE)
             there = [each for each in os.listdir(self._folder) if each.endswith(".json")]
             if len(there) < len(self._hosts) and not self._ends(batch):
                 return None
@@ -81,7 +81,7 @@ class Outcomes:
             with open(os.path.join(self._folder, f"{number}.json"), encoding="utf-8") as stream:
                 found: Outcome = json.load(stream)
                 return found
-        except OSError:
+        except (OSError, ValueError):
             return {"result": NOT_REACHED, "message": "", "steps": 0}
 
 

@@ -185,6 +185,21 @@ def test_workers_that_end_at_the_same_time(tmp_path: Path) -> None:
     assert [(host, each["message"]) for host, each in whole.items()] == list(zip(hosts, hosts))
 
 
+def test_an_outcome_that_was_cut_off_ends_no_other_clusters_run(tmp_path: Path) -> None:
+    """As of a worker that was killed while it wrote: that cluster has none."""
+    outcomes = run_outcomes.Outcomes(str(tmp_path / "outcomes"), ["a", "b", "c"])
+    for host in ("a", "b"):
+        assert outcomes.note(host, {"result": "nothing", "message": "x"}) is None
+    written = tmp_path / "outcomes" / "0.json"
+    written.write_bytes(written.read_bytes()[:-3])
+    found = outcomes.note("c", {"result": "changed", "message": "y"}) or {}
+    assert {host: each["result"] for host, each in found.items()} == {
+        "a": "not reached",
+        "b": "nothing",
+        "c": "changed",
+    }
+
+
 def test_every_cluster_fails(tmp_path: Path, shown: list[str]) -> None:
     play = Play(tmp_path, "a", "b")
     play.note(0, error="one")
