@@ -35,6 +35,7 @@ _PACKAGES = (*SERVICES, "procps")
 _SERVER_NAME = re.compile(r"^[A-Za-z0-9._-]{1,63}\Z")
 # Three advertisements, and what keepalived takes to start.
 _PAUSE_SECONDS = 0.2
+_ADDRESS = re.compile(r"virtual_ipaddress \{\s*(\S+)")
 _NOTHING = "Nothing was changed on this host."
 
 
@@ -202,7 +203,7 @@ def absent(*, check: bool, host: t.Optional[Host] = None) -> bool:
     The packages stay, and so does a keepalived or a haproxy that was configured otherwise.
 
     Raises:
-        NodeError: a service doesn't end.
+        NodeError: a service doesn't end, or its address can't be removed.
     """
     where = host or Host()
     ours = [name for name in SERVICES if _is_ours(_read(where.configuration(name)))]
@@ -213,6 +214,10 @@ def absent(*, check: bool, host: t.Optional[Host] = None) -> bool:
             done = where.runner(["systemctl", "disable", "--now", f"{name}.service"])
             if done.returncode != 0 and _systemctl(where, "is-active", name):
                 raise NodeError(f"{name}.service does not end: {done.stderr.strip()[:300]}", "Run it again.")
+            address = _ADDRESS.search(_read(where.configuration(name)))
+            if address and _is_address(address.group(1)):
+                # A keepalived that was killed has left it on its interface, and clients would be refused here.
+                virtual_address.remove(address.group(1), where.runner)
             _remove(where.configuration(name))
         _remove(where.loaded)
     return True

@@ -55,6 +55,9 @@ class System:
             return 0, json.dumps(links)
         if words[:3] == ["ip", "-json", "neighbour"]:
             return 0, json.dumps([{"lladdr": self.neighbour} if self.neighbour else {"state": ["FAILED"]}])
+        if words[:3] == ["ip", "address", "delete"]:
+            self.addresses[words[5]].remove(words[3])
+            return 0, ""
         if words == ["dpkg", "--version"]:
             return self.dpkg, ""
         if words[:2] == ["dpkg", "--verify"]:
@@ -125,6 +128,14 @@ def test_a_host_comes_behind_the_address_and_leaves_it(system: System) -> None:
     assert balancer.absent(check=False, host=system.host)
     assert system.done == ["disable keepalived", "disable haproxy"]
     assert not balancer.absent(check=False, host=system.host)
+
+
+def test_an_address_that_a_killed_keepalived_has_left_goes_too(system: System) -> None:
+    """Else clients would come here, and be refused; the host's own addresses stay."""
+    assert system.present()
+    assert f"{VIP}/32" in system.addresses["eth0"]
+    assert balancer.absent(check=False, host=system.host)
+    assert system.addresses == {"eth0": ["192.0.2.11/24"], "eth1": ["198.51.100.11/24"]}
 
 
 def test_a_server_that_comes_changes_haproxy_alone(system: System) -> None:
