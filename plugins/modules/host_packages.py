@@ -64,7 +64,7 @@ options:
     elements: str
     default: []
   change_held:
-    description: Whether packages that are held at another version may be changed.
+    description: Whether packages that are held at another version may be changed, also to an older one.
     type: bool
     default: false
   archives:

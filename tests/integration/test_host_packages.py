@@ -134,6 +134,16 @@ def test_installed_held_and_left_alone(host: Host, repository: PackageRepository
     assert (newer.versions["kubelet"], newer.held) == (NEW, HELD)
 
 
+def test_a_spare_host_of_a_newer_version_goes_back(host: Host, repository: PackageRepository, url: str) -> None:
+    """Its packages are replaced by older ones with a word, and not without."""
+    host.preparation.ensure(wanted(repository, url, "v1.21.0"))
+    with pytest.raises(Refused, match=f"kubelet {NEW} is held on this host"):
+        host.preparation.ensure(wanted(repository, url))
+    host.preparation.ensure(wanted(repository, url, change_held=True), check=True)
+    _before, older = host.preparation.ensure(wanted(repository, url, change_held=True))
+    assert ({older.versions[name] for name in ("kubeadm", "kubelet", "kubectl")}, older.held) == ({OLD}, HELD)
+
+
 def test_archives_in_place_of_repositories(host: Host, repository: PackageRepository, url: str, tmp_path: Path) -> None:
     """One host writes them, with what they depend on; another has no repository, and one of its own that is out of reach."""
     host.preparation.ensure(wanted(repository, url))

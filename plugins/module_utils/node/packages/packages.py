@@ -44,13 +44,14 @@ def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
 class PackageManager:
     """Package manager of one family of operating systems.
 
-    ``root`` is where its configuration is; tests use another one.
+    ``root`` is where its configuration is; tests use another one. ``downgrades``: a newer package may be replaced by an older one.
 
     A family gives the words of its commands; what is done with them is the same for all.
     """
 
     runner: Runner = run
     root: str = "/"
+    downgrades: bool = False
 
     NAME: t.ClassVar[str]
     REPOSITORIES: t.ClassVar[tuple[str, ...]]
@@ -212,7 +213,7 @@ class Apt(PackageManager):
         def run_apart(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
             return self.runner([words[0], *(options if words[0] != "dpkg-query" else ()), *words[1:]])
 
-        return Apt(run_apart, folder)
+        return Apt(run_apart, folder, self.downgrades)
 
     def refresh(self) -> None:
         """See the base class."""
@@ -255,6 +256,7 @@ class Apt(PackageManager):
 
     def _install(self, wanted: t.Sequence[str], how: t.Sequence[str]) -> None:
         keep = ["-o", "Dpkg::Options::=--force-confold"]
+        how = [*how, *(["--allow-downgrades"] if self.downgrades else [])]  # dnf needs no such word.
         words = ["apt-get", *self._LOCK, *keep, "install", "--yes", "--no-install-recommends", *how, *wanted]
         self._checked(words, f"Installing {' '.join(wanted)}")
 

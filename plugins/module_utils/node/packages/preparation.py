@@ -17,7 +17,7 @@ import os
 import shutil
 import tempfile
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...common import kubernetes_versions
 from ...common.guard import NodeError, remedy
@@ -45,7 +45,8 @@ class Wanted:
     """Packages to have.
 
     ``version`` is of Kubernetes, ``package_version`` the packages' own with wildcards ("" for any build); ``others`` are in any version;
-    ``change_held``: packages that are held at another version may be changed; ``archives``: a folder with packages, in place of repositories.
+    ``change_held``: packages that are held at another version may be changed, also to an older one; ``archives``: a folder with packages, in
+    place of repositories.
     """
 
     version: str
@@ -95,6 +96,8 @@ class Preparation:
             Refused: something of it can't be had. Nothing was changed.
             NodeError: the package manager failed in the midst of it; the same call continues.
         """
+        if wanted.change_held and not self.manager.downgrades:
+            return Preparation(replace(self.manager, downgrades=True)).ensure(wanted, check=check)
         problems = [each for repository in wanted.repositories for each in repository.problems(self.manager)]
         if problems:
             raise Refused(problems)
