@@ -10,10 +10,12 @@ The fault: docs/faults.md, "images are missing where none can be pulled".
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import socket
+import threading
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -145,20 +147,18 @@ def _registry(image: str) -> str:
 def _unreachable(registry: str) -> bool:
     found = re.fullmatch(r"(.+?)(?::(\d+))?", registry)
     host, port = (found.group(1).strip("[]"), int(found.group(2) or 443)) if found else (registry, 443)
-    # Resolving a name has no bound of its own; a resolver that is not answered is no way to a registry.
-    with_bound = ThreadPoolExecutor(max_workers=1)
-    try:
-        with_bound.submit(_connect, host, port).result(timeout=2 * settings.CONNECT_SECONDS)
-        return False
-    except Exception:
-        return True
-    finally:
-        with_bound.shutdown(wait=False)
+    reached: list[bool] = []
 
+    def connect() -> None:
+        with contextlib.suppress(OSError, ValueError), socket.create_connection((host, port), settings.CONNECT_SECONDS):
+            reached.append(True)
 
-def _connect(host: str, port: int) -> None:
-    with socket.create_connection((host, port), settings.CONNECT_SECONDS):
-        pass
+    # Resolving a name has no bound of its own; a resolver that is not answered is no way to a registry. Python's end doesn't wait for a
+    # daemon thread, as it does for a pool's.
+    attempt = threading.Thread(target=connect, daemon=True)
+    attempt.start()
+    attempt.join(2 * settings.CONNECT_SECONDS)
+    return not reached
 
 
 def socket_path(asked: str = "", places: t.Optional[ImagePlaces] = None) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import socket
+import subprocess
+import sys
 import typing as t
 from pathlib import Path
 
@@ -105,6 +107,19 @@ def test_a_registry_that_answers_is_a_way_and_one_that_does_not_is_none(
         == f"{nobody} can't be reached from here"
     )
     assert "imagePullPolicy is Never" in missing_images.out_of_reach([f"{registry}/etcd:3"], pull=False, places=where)
+
+
+def test_the_end_of_a_call_does_not_wait_for_a_resolver_that_is_not_answered() -> None:
+    """Python's end waits for the threads of a pool, though they were given up. This resolver answers never."""
+    program = f"""
+import socket, threading
+from {missing_images.__name__.rpartition(".")[0]} import missing_images
+missing_images.settings.CONNECT_SECONDS = 0.01
+missing_images.socket.create_connection = lambda *_words: threading.Event().wait()
+print(missing_images.out_of_reach(["r.example.com/etcd:3"], places=missing_images.ImagePlaces(detours=(), containerd="")))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "r.example.com can't be reached from here\n"
 
 
 @pytest.mark.parametrize(
