@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import http.server
 import json
+import re
 import shlex
 import ssl
 import subprocess
@@ -64,7 +65,7 @@ class Kubelet:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*server)
         self._servers = [self._serve(None), self._serve(context)]
-        self.health = f"http://127.0.0.1:{self._servers[0].server_port}"
+        self.port = self._servers[0].server_port
         data = {name: base64.b64encode(Path(path).read_bytes()).decode() for name, path in zip(("crt", "key"), client)}
         cluster = {
             "server": f"https://127.0.0.1:{self._servers[1].server_port}",
@@ -75,19 +76,27 @@ class Kubelet:
         self.kubectl = self._program("kubectl", f"echo {shlex.quote(view)}")
         self.kubeadm = self._program("kubeadm", f"cp {folder}/wanted {folder}/kubelet/config.yaml")
         (folder / "kubelet").mkdir()
-        self.config.write_text(OLD)
+        self.config.write_text(self.with_port(OLD))
 
     @property
     def config(self) -> Path:
         """The kubelet's configuration in use."""
         return self.folder / "kubelet" / "config.yaml"
 
+    def with_port(self, text: str) -> str:
+        """A configuration with the port at which this kubelet tells its health; it is no kubelet's default."""
+        return f"{text}healthzPort: {self.port}\n"
+
+    def uses(self) -> str:
+        """The configuration in use, without that port."""
+        return re.sub(r"healthzPort: \d+\n", "", self.config.read_text())
+
     def __call__(self, words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Answer as systemctl and journalctl do."""
         self.commands.append(list(words))
         text = ""
         if words[:2] == ["systemctl", "restart"]:
-            self.restarts.append(self.config.read_text())
+            self.restarts.append(self.uses())
             if self.tells:
                 self._heartbeat = now_rfc3339()
         elif words[:2] == ["systemctl", "show"]:
@@ -154,7 +163,7 @@ def kubelet(tmp_path: Path) -> t.Iterator[Kubelet]:
 
 def work(kubelet: Kubelet, wanted: str, timeout: float = 3) -> dict[str, t.Any]:
     """Bring a configuration to the machine."""
-    (kubelet.folder / "wanted").write_text(wanted)
+    (kubelet.folder / "wanted").write_text(kubelet.with_port(wanted))
     folder = kubelet.folder / "work"
     folder.mkdir(exist_ok=True)
     request = {"node": "node", "kubeconfig": "/etc/kubernetes/kubelet.conf", "patches": "", "timeout": timeout}
@@ -163,7 +172,6 @@ def work(kubelet: Kubelet, wanted: str, timeout: float = 3) -> dict[str, t.Any]:
     places = Places(
         state=str(kubelet.folder / "state"),
         kubelet=str(kubelet.folder / "kubelet"),
-        kubelet_health=kubelet.health,
         tools=Tools(kubelet.kubeadm, kubelet.kubectl),
     )
     return KubeletChange(places, str(folder), kubelet).perform()
@@ -173,8 +181,16 @@ def test_what_is_new_is_proven(kubelet: Kubelet) -> None:
     """Written by kubeadm, restarted once, heard of since."""
     assert work(kubelet, NEW)["state"] == SUCCEEDED
     assert kubelet.restarts == [NEW]
-    assert kubelet.config.read_text() == NEW
-    assert (kubelet.folder / "work" / "backup" / "config.yaml").read_text() == OLD
+    assert kubelet.uses() == NEW
+    assert (kubelet.folder / "work" / "backup" / "config.yaml").read_text() == kubelet.with_port(OLD)
+
+
+def test_one_that_tells_no_health_is_proven_by_its_node(kubelet: Kubelet) -> None:
+    """Port 0 is none; what the API says counts alone."""
+    kubelet.port = 0
+    assert work(kubelet, NEW)["state"] == SUCCEEDED
+    kubelet.ready = False
+    assert "is not Ready" in work(kubelet, OLD, timeout=1)["message"]
 
 
 def test_a_kubelet_that_cannot_read_it_gets_its_old_one_back(kubelet: Kubelet) -> None:
@@ -185,7 +201,7 @@ def test_a_kubelet_that_cannot_read_it_gets_its_old_one_back(kubelet: Kubelet) -
     assert record["message"].endswith("failed to load Kubelet config file: maxPods: many")
     assert len(kubelet.journal) == 1, "not what an earlier one said"
     assert kubelet.restarts == [BAD, OLD]
-    assert kubelet.config.read_text() == OLD
+    assert kubelet.uses() == OLD
 
 
 def test_a_node_that_is_not_heard_of_since_is_not_well(kubelet: Kubelet) -> None:
@@ -194,7 +210,7 @@ def test_a_node_that_is_not_heard_of_since_is_not_well(kubelet: Kubelet) -> None
     record = work(kubelet, NEW, timeout=1)
     assert record["state"] == FAILED
     assert "has not been heard of since" in record["message"]
-    assert kubelet.config.read_text() == OLD
+    assert kubelet.uses() == OLD
 
 
 def test_a_node_that_is_not_ready_is_not_well(kubelet: Kubelet) -> None:
@@ -202,7 +218,7 @@ def test_a_node_that_is_not_ready_is_not_well(kubelet: Kubelet) -> None:
     kubelet.ready = False
     record = work(kubelet, NEW, timeout=1)
     assert "is not Ready: PLEG is not healthy" in record["message"]
-    assert kubelet.config.read_text() == OLD
+    assert kubelet.uses() == OLD
 
 
 def test_where_kubeadm_refuses_nothing_is_restarted(kubelet: Kubelet) -> None:
@@ -222,7 +238,6 @@ def test_a_rollback_that_was_interrupted_restarts_the_kubelet_with_what_was_put_
     (folder / "record.json").write_text(json.dumps({"state": "Started", "failedAt": "kubelet", "message": "why"}))
     places = Places(
         kubelet=str(kubelet.folder / "kubelet"),
-        kubelet_health=kubelet.health,
         tools=Tools(kubelet.kubeadm, kubelet.kubectl),
     )
     record = KubeletChange(places, str(folder), kubelet).perform()
@@ -238,6 +253,6 @@ def test_all_of_kubeadms_files_go_back(kubelet: Kubelet) -> None:
     kubelet.kubeadm = kubelet._program("kubeadm", lines)
     assert work(kubelet, BAD)["state"] == ROLLED_BACK
     assert {each.name: each.read_text() for each in folder.iterdir()} == {
-        "config.yaml": OLD,
+        "config.yaml": kubelet.with_port(OLD),
         "kubeadm-flags.env": "KUBELET_KUBEADM_ARGS=--v=2\n",
     }

@@ -143,7 +143,7 @@ class NodeCertificates:
         init: dict[str, t.Any] = {
             "apiVersion": api,
             "kind": "InitConfiguration",
-            "nodeRegistration": {"name": node_name, "criSocket": _cri_socket()},
+            "nodeRegistration": {"name": node_name, "criSocket": kubelet.cri_socket() or "/var/run/dockershim.sock"},
         }
         server = own_server(os.path.join(self.places.kubernetes, "manifests")) or ""
         host, _colon, port = server.rpartition("//")[2].rpartition(":")
@@ -382,18 +382,3 @@ def _bootstrap_kubeconfig(server: str, authority: str, token: str) -> bytes:
         "current-context": "bootstrap",
     }
     return json.dumps(document).encode()
-
-
-def _cri_socket() -> str:
-    """Return the kubelet's container runtime socket.
-
-    kubeadm would otherwise search for one, and refuse several.
-    """
-    flags = read_text("/var/lib/kubelet/kubeadm-flags.env")
-    found = re.search(r"--container-runtime-endpoint=[\"']?([^\s\"']+)", flags)
-    if found:
-        return found.group(1)
-    config = re.search(
-        r"^containerRuntimeEndpoint:\s*[\"']?([^\s\"']+)", read_text("/var/lib/kubelet/config.yaml"), re.M
-    )
-    return config.group(1) if config else "/var/run/dockershim.sock"

@@ -45,7 +45,6 @@ class Places:
     kubelet: str = "/var/lib/kubelet"
     proc: str = "/proc"
     pod_logs: str = "/var/log/pods"
-    kubelet_health: str = "http://127.0.0.1:10248"
     etcd_url: str = LOCAL_MEMBER
     unit_of_kubelet: str = "kubelet"
     tools: Tools = field(default_factory=Tools)

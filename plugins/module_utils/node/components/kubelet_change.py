@@ -22,6 +22,7 @@ from ...common.https import HttpClient, Unreachable
 from ...common.redact import redact
 from ...common.values import parse_time
 from ...workload_api.api import ApiClient, ApiError, read_access
+from . import kubelet
 from .configuration_change import Change, Places
 
 # What `kubeadm upgrade node phase kubelet-config` may write (docs/reference/kubeadm.md, "Files and ports").
@@ -142,10 +143,12 @@ class KubeletChange(Change):
 
     def _problem(self, request: t.Mapping[str, t.Any], begun: int) -> str:
         try:
-            with HttpClient(self.places.kubelet_health, None, 2.0) as client:
-                answer = client.request("GET", "/healthz")
-            if answer.status != 200:
-                return f"its own health is HTTP {answer.status}"
+            health = kubelet.health_url(os.path.join(self.places.kubelet, "config.yaml"))
+            if health:
+                with HttpClient(health, None, 2.0) as client:
+                    answer = client.request("GET", "/healthz")
+                if answer.status != 200:
+                    return f"its own health is HTTP {answer.status}"
             access = read_access(str(request["kubeconfig"]), self.places.tools.kubectl)
             with ApiClient(access, access.server) as api:
                 node = api.get(f"/api/v1/nodes/{request['node']}")
