@@ -60,7 +60,7 @@ options:
     elements: int
     default: [6443, 10250, 10257, 10259, 2379, 2380]
   cri_socket:
-    description: The container runtime's socket. Left out, one of those that kubeadm knows must answer.
+    description: The container runtime's socket. Left out, one of those that kubeadm knows must answer, and no second one.
     type: str
     default: ""
   address:

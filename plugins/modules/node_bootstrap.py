@@ -20,7 +20,7 @@ description:
     started, whatever O(data) says.
   - A machine that carries another cluster or another bootstrap is refused and left as it is, and so is one whose
     kubeadm is of another version than the data is for.
-  - Right before kubeadm is run, after the commands before it, the disks are checked. With less than 256 MiB free for C(/var/lib/etcd), C(/var/lib/kubelet)
+  - Right before kubeadm is run, after the commands before it, the disks are checked. With less than 256 MiB free for etcd's data, C(/var/lib/kubelet)
     or the container runtime's images, kubeadm is not run. It would add the machine's etcd member first, and an etcd without room never starts.
   - Where it fails, the machine is left for diagnosis - the output is in
     C(/var/lib/kubeadm-control-plane/bootstrap/output). Where it succeeds, kubeadm's configuration with its token,
@@ -133,6 +133,11 @@ options:
             description: The container runtime's socket. Without it, the only one that is there.
             type: str
             default: ""
+      etcdDataDir:
+        description: The folder of etcd's data (C(etcd.local.dataDir)), whose disk is checked. Without it, C(/var/lib/etcd).
+        version_added: 0.10.0
+        type: str
+        default: ""
   lease_access:
     description:
       - How a machine that is to join asks the cluster whether the run of O(fencing) still holds its lock, having no credentials of its own yet.
@@ -301,6 +306,7 @@ DATA_OPTIONS = {
     "preKubeadmCommands": {"type": "list", "elements": "str", "default": []},
     "postKubeadmCommands": {"type": "list", "elements": "str", "default": []},
     "images": arguments.IMAGES,
+    "etcdDataDir": {"type": "str", "default": ""},
 }
 
 LEASE_OPTIONS = {

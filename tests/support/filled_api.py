@@ -106,6 +106,5 @@ def places(server: ApiServer, tmp_path: Path) -> Places:
         kubectl=server.kubectl,
         etcd_url=server.etcd.members[0].client_url,
         etcd_credentials=server.etcd.credentials,
-        etcd_data=str(tmp_path),
-        bootstrap=bootstrap_unit.Places(state=str(tmp_path / "state")),
+        bootstrap=bootstrap_unit.Places(state=str(tmp_path / "state"), etcd_data=str(tmp_path)),
     )

@@ -20,12 +20,12 @@ from ..common import guard
 from ..common.guard import NodeError
 from ..common.https import Unreachable, split_url
 from ..workload_api.api import ADMIN_KUBECONFIG
+from .data_dir import DATA_DIR, etcd_data
 from .gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
 from .snapshot import database
 from .types import LOCAL_MEMBER, EtcdError, Member
 
 FLAG = "--force-new-cluster"
-_DATA_DIR = re.compile(r"^(\s*- )([\"']?)--data-dir=([^\s\"']+)", re.MULTILINE)
 _FLAG_LINE = re.compile(r"^\s*- [\"']?" + FLAG, re.MULTILINE)
 _OWN_URLS = re.compile(r"--initial-advertise-peer-urls=([^\s\"']+)")
 
@@ -67,14 +67,6 @@ class Places:
         return os.path.join(self.manifests, "etcd.yaml")
 
 
-def etcd_data(manifest: str) -> str:
-    """Return the data folder in etcd's static pod manifest. Raises NodeError."""
-    found = _DATA_DIR.search(manifest)
-    if found is None:
-        raise NodeError("etcd's static pod manifest names no --data-dir.", "Check that kubeadm made this etcd.")
-    return found.group(3)
-
-
 def with_flag(manifest: str) -> str:
     """Return the manifest with --force-new-cluster among etcd's arguments.
 
@@ -83,7 +75,7 @@ def with_flag(manifest: str) -> str:
     etcd_data(manifest)
     if _FLAG_LINE.search(manifest):
         return manifest
-    return _DATA_DIR.sub(lambda found: f"{found.group(1)}{FLAG}\n{found.group(0)}", manifest, count=1)
+    return DATA_DIR.sub(lambda found: f"{found.group(1)}{FLAG}\n{found.group(0)}", manifest, count=1)
 
 
 def flagged(manifest: str) -> bool:

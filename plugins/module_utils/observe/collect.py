@@ -25,6 +25,7 @@ from ..etcd.restore import single_voter_unit
 from ..etcd.types import LOCAL_MEMBER
 from ..etcd.view import View, look_again, members_view
 from ..node.bootstrap import bootstrap_unit as bootstrap
+from ..node.bootstrap import etcd_folders
 from ..node.certificates import end_dates
 from ..node.components.component_health import component_health
 from ..node.host import external_etcd
@@ -41,7 +42,6 @@ from ..workload_api.api import (
 from ..workload_api.wanted import Wanted, read_wanted
 
 OBSERVATION_VERSION = "v1"
-ETCD_DATA = "/var/lib/etcd/member"
 STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 
 _SYSTEM = "/api/v1/namespaces/kube-system"
@@ -68,7 +68,6 @@ class Places:
     kubectl: str = "kubectl"
     etcd_url: str = LOCAL_MEMBER
     etcd_credentials: Credentials = KUBEADM_CREDENTIALS
-    etcd_data: str = ETCD_DATA
     bootstrap: bootstrap.Places = field(default_factory=bootstrap.Places)
 
 
@@ -143,7 +142,7 @@ def collect(
             "kubeadmVersion": kubeadm.result(),
             "kubeletVersion": kubelet.result().replace("Kubernetes ", "", 1),
             "staticPodManifests": manifests,
-            "etcdData": os.path.isdir(where.etcd_data),
+            "etcdData": bool(etcd_folders.data(where.bootstrap)),
             "diskFreeBytes": disk.f_bavail * disk.f_frsize,
             "certificates": end_dates.expiry(where.pki),
             "componentHealth": component_health(manifests),

@@ -20,9 +20,9 @@ from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.data_dir import etcd_data
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import (
     Places,
-    etcd_data,
     flagged,
     membership,
     told_members,

@@ -24,8 +24,9 @@ from ...common.guard import NodeError
 from ...common.https import Unreachable
 from ...common.values import now_rfc3339
 from ...workload_api.api import own_server
+from ..data_dir import etcd_data
 from ..gateway import Credentials, Gateway
-from ..local import Places, etcd_data, listens
+from ..local import Places, listens
 from ..snapshot import tool as etcd_tool
 from ..snapshot.revision import verified
 from ..snapshot.tool import Tool, ToolSource

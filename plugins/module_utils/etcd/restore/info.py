@@ -14,7 +14,8 @@ import typing as t
 
 from ...common import guard
 from ...common.guard import NodeError
-from ..local import etcd_data, membership
+from ..data_dir import etcd_data
+from ..local import membership
 from ..snapshot import revision
 from ..snapshot.take import DIRECTORY
 from ..types import to_hex

@@ -20,7 +20,8 @@ from ...common import guard
 from ...common.guard import NodeError
 from ...common.quorum import Figures
 from ...common.values import now_rfc3339
-from ..local import Membership, etcd_data, flagged, membership
+from ..data_dir import etcd_data
+from ..local import Membership, flagged, membership
 from ..snapshot.revision import Contents, revision, verified
 from ..types import to_hex
 from .from_snapshot import STATIC_PODS, Restore, aside, take_manifests_away

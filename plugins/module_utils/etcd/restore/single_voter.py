@@ -30,8 +30,9 @@ from ...common.guard import NodeError
 from ...common.https import Unreachable
 from ...common.values import now_rfc3339
 from ...workload_api.api import ApiClient, own_server, read_access
+from ..data_dir import etcd_data
 from ..gateway import Credentials, Gateway
-from ..local import FLAG, Places, etcd_data, flagged, with_flag
+from ..local import FLAG, Places, flagged, with_flag
 from ..snapshot.tool import NoTool
 from ..types import EtcdError, from_hex, to_hex
 

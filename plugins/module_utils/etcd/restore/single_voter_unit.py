@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from ...common import guard, systemd_units
 from ...common.guard import NodeError
 from ...common.values import now_rfc3339
-from ..local import Membership, Places, etcd_data, flagged, listens, membership
+from ..data_dir import etcd_data
+from ..local import Membership, Places, flagged, listens, membership
 from ..types import from_hex, to_hex
 from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report
 from .single_voter import FAILED, STARTED, SUCCEEDED, Recovery, space_needed, stamp

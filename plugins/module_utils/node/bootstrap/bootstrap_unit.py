@@ -25,7 +25,7 @@ from ...common import guard, systemd_units
 from ...common.guard import NodeError
 from ...common.redact import redact
 from ...common.values import now_rfc3339
-from . import accounts, image_check, script, script_messages
+from . import accounts, etcd_folders, image_check, script, script_messages
 from .phases import PhaseTimes
 
 UNIT_PREFIX = "kubeadm-control-plane-"
@@ -278,7 +278,7 @@ class Bootstrap:
             data.get("preKubeadmCommands") or [],
             data.get("postKubeadmCommands") or [],
             self.places.sentinel,
-            self.places.disks,
+            replace(self.places.disks, etcd=str(data.get("etcdDataDir") or self.places.disks.etcd)),
             _images(data, self.places),
         )
         for name, text in files.items():
@@ -322,8 +322,7 @@ class Bootstrap:
     def _refuse_foreign(self) -> None:
         marks = [os.path.join(self.places.kubernetes, "manifests", f"{name}.yaml") for name in _STATIC_PODS]
         marks += [os.path.join(self.places.kubernetes, name) for name in ("admin.conf", "kubelet.conf")]
-        marks.append(os.path.join(self.places.etcd_data, "member"))
-        if found := [path for path in marks if os.path.exists(path)]:
+        if found := [path for path in marks if os.path.exists(path)] + etcd_folders.data(self.places):
             raise NodeError(
                 f"This machine already carries a cluster that was not made by this bootstrap: {', '.join(found)}.",
                 "Nothing was changed. Give another machine, adopt that cluster, or reset the machine if it is no longer needed.",

@@ -9,16 +9,23 @@ It could be made a control plane node again.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import typing as t
 
 from ...common import kubernetes_facts, kubernetes_versions, settings, systemd_units, timed_command
-from ...common.guard import NodeError, exclusive
+from ...common.guard import NodeError, exclusive, read_text
 from ...common.redact import redact
 from ...etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ...etcd.types import LOCAL_MEMBER
 from ...etcd.view import members_view
+from ..components import kubelet
+from ..host import host_facts
+from . import etcd_folders
 from .bootstrap_unit import UNIT_PREFIX, Bootstrap, Places
+
+# In the configuration of kubeadm init or join that a failed attempt leaves.
+_CRI_SOCKET = re.compile(r"\bcriSocket[\"']?:[ \t]*[\"']?([^\s\"',}]+)")
 
 
 def reset(
@@ -30,6 +37,7 @@ def reset(
     runner: systemd_units.Runner = systemd_units.run,
     etcd_url: str = LOCAL_MEMBER,
     credentials: Credentials = KUBEADM_CREDENTIALS,
+    cri_sockets: t.Sequence[str] = host_facts.CRI_SOCKETS,
 ) -> bool:
     """Reset kubeadm on this machine; return whether there was anything to undo.
 
@@ -44,33 +52,34 @@ def reset(
     """
     where = places or Places()
     traces = [os.path.join(where.kubernetes, name) for name in ("manifests", "pki", "admin.conf", "kubelet.conf")] + [
-        os.path.join(where.etcd_data, "member"),
         where.record,
+        etcd_folders.note(where),
     ]
     found = [path for path in traces if os.path.isfile(path) or (os.path.isdir(path) and os.listdir(path))]
-    if not found:
+    data = etcd_folders.data(where)
+    if not found and not data:
         return False
-    if os.path.exists(os.path.join(where.etcd_data, "member")) and not whole_cluster:
-        _require_no_membership(discard_etcd_data, where, etcd_url, credentials)
+    if data and not whole_cluster:
+        _require_no_membership(discard_etcd_data, data, etcd_url, credentials)
     if check:
         return True
     with exclusive(where.state):
         report = Bootstrap(where, runner).look()
         if report.step:
             systemd_units.stop(UNIT_PREFIX + report.step, runner)
-        _kubeadm_reset(where)
+        etcd_folders.keep_note(where)
+        _kubeadm_reset(where, cri_sockets)
         # kubeadm leaves the data of a member that it did not remove itself.
-        _empty(where.etcd_data)
+        etcd_folders.empty(where)
         for path in (where.work, where.kubeadm_run, os.path.join(where.kubernetes, "pki")):
             shutil.rmtree(path, ignore_errors=True)
-        for path in (where.sentinel, where.record):
+        for path in (where.sentinel, where.record, etcd_folders.note(where)):
             if os.path.exists(path):
                 os.unlink(path)
     return True
 
 
-def _require_no_membership(consent: bool, where: Places, url: str, credentials: Credentials) -> None:
-    data = os.path.join(where.etcd_data, "member")
+def _require_no_membership(consent: bool, data: t.Sequence[str], url: str, credentials: Credentials) -> None:
     if os.path.exists(credentials.certificate_file):
         view = members_view([url], credentials)
         own = next((identity for identity, witness in view.witnesses.items() if witness.url == url), 0)
@@ -84,12 +93,29 @@ def _require_no_membership(consent: bool, where: Places, url: str, credentials: 
             )
     if not consent:
         raise NodeError(
-            f"This machine holds etcd data ({data}), and wiping the last copy loses the cluster.",
+            f"This machine holds etcd data ({', '.join(data)}), and wiping the last copy loses the cluster.",
             "Nothing was changed. Remove its member through another machine first, then set discard_etcd_data.",
         )
 
 
-def _kubeadm_reset(where: Places) -> None:
+def _cri_socket(where: Places, sockets: t.Sequence[str]) -> str:
+    """Return the container runtime's socket for kubeadm reset.
+
+    It is "" where kubeadm finds the only one itself; it refuses several. The Node and kubeadm-config, which kubeadm would ask, may be gone
+    by now, and a worker can't read them.
+    """
+    found = kubelet.cri_socket(where.disks.kubelet)
+    for name in sorted(os.listdir(where.kubeadm_run)) if os.path.isdir(where.kubeadm_run) else ():
+        named = _CRI_SOCKET.search(read_text(os.path.join(where.kubeadm_run, name)))
+        found = found or (named.group(1) if named else "")
+    there = [f"unix://{path}" for path in sockets if os.path.exists(path)]
+    if found or len(there) < 2 or os.path.exists(os.path.join(where.disks.kubelet, "kubeadm-flags.env")):
+        return found
+    # kubeadm has started no kubelet here, so that no runtime has a container of one.
+    return there[0]
+
+
+def _kubeadm_reset(where: Places, sockets: t.Sequence[str]) -> None:
     skipped = ["remove-etcd-member"]
     done = timed_command.run([where.kubeadm, "version", "-o", "short"])
     version = done.stdout.strip()
@@ -98,18 +124,9 @@ def _kubeadm_reset(where: Places) -> None:
         # Source: docs/reference/kubeadm.md, "Removing a node".
         skipped.append("update-cluster-status")
     words = [where.kubeadm, "reset", "--force", "--skip-phases", ",".join(skipped)]
+    socket = _cri_socket(where, sockets)
+    words += [f"--cri-socket={socket}"] if socket else []
     done = timed_command.run(words, seconds=settings.RESET_SECONDS, why="It is needed to take the machine back.")
     if done.returncode != 0:
         output = redact(done.stdout + done.stderr)[-4096:]
         raise NodeError(f"kubeadm reset failed with exit status {done.returncode}: {output}", "Run it again.")
-
-
-def _empty(directory: str) -> None:
-    # The folder itself may be a mount point.
-    if os.path.isdir(directory):
-        for name in os.listdir(directory):
-            path = os.path.join(directory, name)
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path)
-            else:
-                os.unlink(path)

@@ -28,6 +28,8 @@ IGNORABLE = ("Swap", "CRI", "Port-", "FileContent-", "FileExisting-", "ClusterNe
 IMAGES = "ImagePull"
 # This collection's own need, which no preflight error of kubeadm's stands for.
 KUBECTL = "FileExisting-kubectl"
+# kubeadm refuses them before its preflight checks, of which none stands for that.
+RUNTIMES = "CRISocket"
 DEFAULT_PORTS = (
     kubernetes_facts.DEFAULT_BIND_PORT,
     settings.KUBELET_PORT,
@@ -90,6 +92,7 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     if problem:
         fix = "Install and start a container runtime, or set nodeRegistration.criSocket."
         found.append(Missing("CRI", f"no container runtime answers ({problem})", fix))
+    found += _single_runtime(wanted, places)
     if wanted.now is not None and abs(time.time() - wanted.now) > settings.CLOCK_SKEW_SECONDS:
         text = f"the clock is {time.time() - wanted.now:+.0f} s off the controller's, more than {settings.CLOCK_SKEW_SECONDS:.0f} s"
         found.append(Missing("ClockSkew", text, "Synchronise both clocks (chrony, systemd-timesyncd)."))
@@ -100,6 +103,18 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     if wanted.images is not None and not any(each.check == "KubeadmVersion" for each in found):
         found += _images(wanted.images, wanted.ignore, places)
     return [each for each in found if not _waived(each.check, wanted.ignore)]
+
+
+def _single_runtime(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    if wanted.cri_socket or wanted.ca_cert_hash or read_version(wanted.version) is None:
+        return []
+    # Where dockershim is the default, kubeadm doesn't know cri-dockerd.
+    unknown = "cri-dockerd.sock" if "dockershim" in kubernetes_facts.default_cri_socket(wanted.version) else ""
+    there = [path for path in host_facts.runtimes(places) if os.path.basename(path) != unknown]
+    if len(there) < 2:
+        return []
+    text = f"several container runtimes answer ({', '.join(there)}), and kubeadm doesn't choose"
+    return [Missing(RUNTIMES, text, "Name one in nodeRegistration.criSocket, or remove the others.")]
 
 
 def _cluster_network(wanted: Wanted) -> list[Missing]:
@@ -132,7 +147,11 @@ def _images(asked: Images, ignore: t.Sequence[str], places: HostPlaces) -> list[
 
 def _waived(check: str, ignore: t.Sequence[str]) -> bool:
     ignored = {name.lower() for name in ignore}
-    return check != KUBECTL and check.startswith(IGNORABLE) and (check.lower() in ignored or "all" in ignored)
+    return (
+        check not in (KUBECTL, RUNTIMES)
+        and check.startswith(IGNORABLE)
+        and (check.lower() in ignored or "all" in ignored)
+    )
 
 
 def _identity(wanted: Wanted, places: HostPlaces) -> list[Missing]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from ...common import guard, timed_command
 from ...common.guard import NodeError
+from ..bootstrap import etcd_folders
 from ..bootstrap.bootstrap_unit import Places
 from ..certificates.der import element
 
@@ -70,8 +71,8 @@ def traces(places: HostPlaces) -> list[str]:
     found += [
         os.path.join(kubernetes, name) for name in ("admin.conf", "kubelet.conf", "bootstrap-kubelet.conf", "pki")
     ]
-    found += [os.path.join(places.node.etcd_data, "member"), os.path.join(places.kubelet_state, "config.yaml")]
-    found.append(places.node.record)
+    found += [*etcd_folders.data(places.node), os.path.join(places.kubelet_state, "config.yaml")]
+    found += [places.node.record, etcd_folders.note(places.node)]
     return [path for path in found if os.path.isfile(path) or (os.path.isdir(path) and _holds_files(path))]
 
 
@@ -187,17 +188,29 @@ def runtime_problem(places: HostPlaces, wanted: str = "") -> str:
     candidates = [wanted.replace("unix://", "")] if wanted else list(places.cri_sockets)
     reasons = []
     for path in candidates:
-        try:
-            if not stat.S_ISSOCK(os.stat(path).st_mode):
-                reasons.append(f"{path} is no socket")
-                continue
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-                connection.settimeout(3)
-                connection.connect(path)
+        problem = _silence(path)
+        if not problem:
             return ""
-        except OSError as error:
-            reasons.append(f"{path}: {error.strerror or error}")
+        reasons.append(problem)
     return "; ".join(reasons)
+
+
+def runtimes(places: HostPlaces) -> list[str]:
+    """Return the container runtimes' sockets that answer, of those that kubeadm knows."""
+    return [path for path in places.cri_sockets if not _silence(path)]
+
+
+def _silence(path: str) -> str:
+    """Return the reason why a socket doesn't answer, "" if it does."""
+    try:
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            return f"{path} is no socket"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(3)
+            connection.connect(path)
+        return ""
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
 
 
 def own_address(wanted: str = "", towards: str = "") -> tuple[str, str]:

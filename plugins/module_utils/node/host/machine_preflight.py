@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from ...common import guard, kubernetes_facts, settings
 from ...common.kubernetes_versions import read_version
-from ..bootstrap import image_check, script
+from ..bootstrap import etcd_folders, image_check, script
 from . import fitness, host_facts, missing_images
 from .external_etcd import ExternalEtcd, look
 from .host_facts import HostPlaces
@@ -297,7 +297,7 @@ def _size(where: HostPlaces) -> list[Check]:
 
 def _disks(where: HostPlaces) -> list[Check]:
     checks = []
-    data, state = where.node.etcd_data, where.kubelet_state
+    data, state = etcd_folders.current(where.node), where.kubelet_state
     free, _total = _room(data)
     text = f"{free >> 20} MiB free for {data}"
     if free < ETCD_BYTES:

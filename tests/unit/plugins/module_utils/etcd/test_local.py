@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.data_dir import etcd_data
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import (
     FLAG,
     Membership,
     Places,
-    etcd_data,
     flagged,
     membership,
     with_flag,

@@ -132,9 +132,10 @@ def test_a_disk_without_room_ends_it_before_kubeadm(
     assert (tmp_path / "mounted").exists() and not (tmp_path / "calls").exists()
 
 
-def test_every_disk_without_room_is_named(places: Places, systemd: StandInSystemd) -> None:
-    bootstrap = Bootstrap(replace(places, disks=Disks("/proc", "/proc", ("/proc",))), systemd)
-    bootstrap.start("step-1", data(places))
+@pytest.mark.parametrize(("etcd", "folder"), [("/proc", ""), ("/", "/proc/etcd")])
+def test_every_disk_without_room_is_named(places: Places, systemd: StandInSystemd, etcd: str, folder: str) -> None:
+    bootstrap = Bootstrap(replace(places, disks=Disks(etcd, "/proc", ("/proc",))), systemd)
+    bootstrap.start("step-1", data(places, etcdDataDir=folder))
     message = bootstrap.wait(20).message
     assert all(f"[ERROR {name}Disk]" in message for name in ("Etcd", "Kubelet", "Image"))
 

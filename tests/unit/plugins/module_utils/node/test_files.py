@@ -24,6 +24,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import accounts, reset
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import end_dates
 
 
@@ -182,6 +183,7 @@ def places(tmp_path: Path) -> Places:
         kubeadm_run=str(tmp_path / "run"),
         sentinel=str(tmp_path / "done"),
         kubeadm=str(kubeadm),
+        disks=Disks(kubelet=str(tmp_path / "kubelet")),
     )
 
 
@@ -193,8 +195,20 @@ def systemctl(command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
 NO_ETCD = Credentials("/nonexistent/ca", "/nonexistent/crt", "/nonexistent/key")
 
 
-def undo(where: Places, *, consent: bool = False, check: bool = False) -> bool:
-    return reset.reset(discard_etcd_data=consent, check=check, places=where, runner=systemctl, credentials=NO_ETCD)
+def undo(where: Places, *, consent: bool = False, check: bool = False, sockets: t.Sequence[str] = ()) -> bool:
+    return reset.reset(
+        discard_etcd_data=consent,
+        check=check,
+        places=where,
+        runner=systemctl,
+        credentials=NO_ETCD,
+        cri_sockets=sockets,
+    )
+
+
+def put(path: Path, text: str = "1") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
 
 def test_a_machine_without_traces_is_left_alone(tmp_path: Path) -> None:
@@ -219,6 +233,95 @@ def test_a_machine_is_taken_back_without_kubeadm_touching_the_membership(tmp_pat
     assert not (tmp_path / "kubernetes" / "pki").exists()
     # What this machine has seen of locks outlives its cluster.
     assert (tmp_path / "state" / "fencing").read_text() == "1"
+
+
+def member_elsewhere(tmp_path: Path) -> Path:
+    """A member whose data isn't where kubeadm has it by default, in a folder that has something else, too; returns the folder."""
+    folder = tmp_path / "data"
+    put(tmp_path / "kubernetes/manifests/etcd.yaml", f"spec:\n  - command:\n    - etcd\n    - --data-dir={folder}\n")
+    for name in ("member/snap/db", "member-before-restored-1/snap/db", ".restored-2/member/snap/db", "theirs/file"):
+        put(folder / name)
+    return folder
+
+
+def test_the_data_of_a_member_is_found_where_its_manifest_has_it(tmp_path: Path) -> None:
+    """The consent is asked for, and all of etcd's goes. What is others' stays, in whatever folder a manifest names."""
+    where = places(tmp_path)
+    folder = member_elsewhere(tmp_path)
+    with pytest.raises(NodeError, match=f"holds etcd data \\({folder}/member\\)"):
+        undo(where)
+    assert undo(where, consent=True)
+    assert sorted(os.listdir(folder)) == ["theirs"] and (folder / "theirs/file").exists()
+    assert sorted(os.listdir(where.state)) == ["lock"]
+
+
+def test_it_is_found_again_where_kubeadm_has_deleted_the_manifest(tmp_path: Path) -> None:
+    """A reset that was killed, or failed, in the midst of it."""
+    where = places(tmp_path)
+    folder = member_elsewhere(tmp_path)
+    put(Path(where.kubeadm), f"#!/bin/sh\n[ $1 = version ] && exit\nrm -r {tmp_path}/kubernetes\nexit 1\n")
+    with pytest.raises(NodeError, match="kubeadm reset failed"):
+        undo(where, consent=True)
+    with pytest.raises(NodeError, match="loses the cluster"):
+        undo(where)
+    assert (folder / "member").exists()
+    put(Path(where.kubeadm), "#!/bin/sh\n")
+    assert undo(where, consent=True)
+    assert os.listdir(folder) == ["theirs"]
+    assert not undo(where, consent=True)
+
+
+@pytest.mark.parametrize("named", ["data", "/" + "x" * 5000, "/x\x1b[2J", "/"])
+def test_a_manifest_that_names_no_folder_of_etcds(tmp_path: Path, named: str) -> None:
+    where = places(tmp_path)
+    put(tmp_path / "kubernetes/manifests/etcd.yaml", f"    - --data-dir={named}\n")
+    put(tmp_path / "etcd/member/snap/db")
+    with pytest.raises(NodeError, match=f"holds etcd data \\({tmp_path}/etcd/member\\)"):
+        undo(where)
+    assert undo(where, consent=True)
+    assert os.listdir(tmp_path / "etcd") == []
+
+
+SOCKETS = ("containerd.sock", "cri-dockerd.sock")
+
+
+@pytest.mark.parametrize(
+    ("files", "sockets", "named"),
+    [
+        (
+            {"kubelet/kubeadm-flags.env": 'X="--container-runtime-endpoint=unix:///b.sock --v=2"\n'},
+            SOCKETS,
+            "unix:///b.sock",
+        ),
+        ({"kubelet/config.yaml": "a: 1\ncontainerRuntimeEndpoint: unix:///b.sock\n"}, (), "unix:///b.sock"),
+        ({"kubelet/instance-config.yaml": 'containerRuntimeEndpoint: "unix:///b.sock"\n'}, (), "unix:///b.sock"),
+        ({"kubelet/config.yaml": 'containerRuntimeEndpoint: ""\ncpu: 1\n'}, (), ""),
+        (
+            {"run/kubeadm.yaml": "nodeRegistration:\n  criSocket: unix:///b.sock\n  name: a\n"},
+            SOCKETS,
+            "unix:///b.sock",
+        ),
+        ({"run/renew.yaml": '{"nodeRegistration": {"criSocket": "unix:///b.sock"}}'}, (), "unix:///b.sock"),
+        # kubeadm has started no kubelet; it would refuse two.
+        ({"run/kubeadm.yaml": "nodeRegistration:\n  name: a\n"}, SOCKETS, "unix://{here}/containerd.sock"),
+        # It finds a single one itself, and knows what a kubelet without an endpoint uses.
+        ({}, SOCKETS[:1], ""),
+        ({"kubelet/kubeadm-flags.env": 'KUBELET_KUBEADM_ARGS="--v=2"\n'}, SOCKETS, ""),
+    ],
+)
+def test_kubeadm_is_told_the_runtime_that_it_would_refuse_to_choose(
+    tmp_path: Path, files: dict[str, str], sockets: t.Sequence[str], named: str
+) -> None:
+    where = places(tmp_path)
+    put(tmp_path / "kubernetes/kubelet.conf")
+    for name, text in files.items():
+        put(tmp_path / name, text)
+    for name in sockets:
+        put(tmp_path / name)
+    assert undo(where, sockets=[str(tmp_path / name) for name in SOCKETS])
+    words = ["reset", "--force", "--skip-phases", "remove-etcd-member,update-cluster-status"]
+    words += [f"--cri-socket={named.format(here=tmp_path)}"] if named else []
+    assert (tmp_path / "calls").read_text().split() == words
 
 
 @pytest.mark.parametrize(

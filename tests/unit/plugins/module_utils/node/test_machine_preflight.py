@@ -15,7 +15,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import machine_preflight, requirements
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import (
+    fitness,
+    machine_preflight,
+    requirements,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.external_etcd import ExternalEtcd
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.machine_preflight import (
@@ -196,3 +200,31 @@ def test_other_hosts_are_asked_where_they_are_named(host: Host) -> None:
     assert "does not answer" in host.wrong(endpoint="nonsense")["ControlPlaneEndpoint"].message
     found = host.wrong(etcd=ExternalEtcd(("http://127.0.0.1:1",)))["ExternalEtcd"]
     assert found.severity == "error" and "127.0.0.1:1" in found.message
+
+
+@pytest.mark.parametrize(
+    ("version", "other", "refused"),
+    [
+        ("v1.20.2", "crio.sock", True),
+        ("v1.31.0", "cri-dockerd.sock", True),
+        # kubeadm of that version doesn't know it.
+        ("v1.20.2", "cri-dockerd.sock", False),
+    ],
+)
+def test_of_several_runtimes_one_has_to_be_named(host: Host, version: str, other: str, refused: bool) -> None:
+    """kubeadm refuses them before its preflight checks, so that none of these waives it."""
+    sockets = (*host.places.cri_sockets, str(host.folder / other))
+    places = replace(host.places, cri_sockets=sockets)
+    wanted = fitness.Wanted(version, ports=(), ignore=["all"])
+
+    def found(asked: fitness.Wanted) -> list[str]:
+        return [each.message for each in fitness.lacks(asked, places) if each.check == "CRISocket"]
+
+    assert found(wanted) == []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(sockets[1])
+        server.listen()
+        assert len(found(wanted)) == refused and all(f"({', '.join(sockets)})" in each for each in found(wanted))
+        assert found(replace(wanted, cri_socket=f"unix://{sockets[0]}")) == []
+        # The kubelet of a node that is there already uses one of them.
+        assert found(replace(wanted, ca_cert_hash="sha256:0")) == []

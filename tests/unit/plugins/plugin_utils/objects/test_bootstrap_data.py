@@ -203,6 +203,14 @@ def test_external_etcd_gets_its_client_certificate() -> None:
     assert not [path for path in found if path.startswith("/etc/kubernetes/pki/etcd")]
 
 
+def test_the_folder_of_etcds_data_goes_along() -> None:
+    """A join's own configuration has it not: it is the cluster's."""
+    config = {"clusterConfiguration": {"etcd": {"local": {"dataDir": "/data/etcd"}}}}
+    for make in (init, join):
+        assert make(config)[0]["etcdDataDir"] == "/data/etcd"
+        assert "etcdDataDir" not in make({})[0]
+
+
 def test_files_users_and_commands() -> None:
     config = {
         "files": [
