@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ COMMENT = (
 )
 TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"
 HEX = "^[0-9a-f]{1,16}$"
+WIDTH = 150
 Schema = dict[str, Any]
 
 
@@ -84,5 +86,29 @@ def _or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
+def document(value: Any, indent: int = 0, before: int = 0) -> str:
+    """Return JSON with what fits into a line on one; ``before`` is what stands there before it."""
+    line = _line(value)
+    if not isinstance(value, (dict, list)) or not value or (indent and indent + before + len(line) <= WIDTH):
+        return line
+    pad = " " * (indent + 2)
+    if isinstance(value, dict):
+        rows = [f"{json.dumps(key)}: {document(each, indent + 2, len(key) + 5)}" for key, each in value.items()]
+    elif any(isinstance(each, (dict, list)) for each in value):
+        rows = [document(each, indent + 2, 1) for each in value]
+    else:
+        rows = [textwrap.fill(", ".join(map(json.dumps, value)), WIDTH - len(pad)).replace("\n", f"\n{pad}")]
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    return f"{left}\n{pad}" + f",\n{pad}".join(rows) + f"\n{' ' * indent}{right}"
+
+
+def _line(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        return "{ " + ", ".join(f"{json.dumps(key)}: {_line(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_line, value)) + "]"
+    return json.dumps(value)
+
+
 if __name__ == "__main__":
-    SNAPSHOT_SCHEMA.write_text(json.dumps(snapshot_schema(), indent=2) + "\n", encoding="utf-8")
+    SNAPSHOT_SCHEMA.write_text(f"{document(snapshot_schema())}\n", encoding="utf-8")
