@@ -87,11 +87,15 @@ def test_a_machine_and_a_cluster_at_a_glance(kubectl: Kubectl, kubernetes_store:
     made = {"apiVersion": f"{kinds.GROUP_CLUSTER}/v1beta2", "kind": kinds.CLUSTER}
     kubernetes_store.create({**made, "metadata": {"name": "prod", "namespace": "default"}, "spec": {}})
     counted = {"desiredReplicas": 3, "replicas": 3, "readyReplicas": 2, "availableReplicas": 1, "upToDateReplicas": 0}
-    summed = {"controlPlane": counted, "phase": "Provisioned", "conditions": conditions(Available="False")}
+    of_workers = {**counted, "desiredReplicas": 5, "availableReplicas": 4, "upToDateReplicas": 2}
+    summed = {"controlPlane": counted, "workers": of_workers, "phase": "Provisioned"}
+    summed["conditions"] = conditions(Available="False")
     kubernetes_store.modify(cluster, "default", "prod", lambda found: found.update(status=summed))
     header, line = kubectl("get", "clusters").splitlines()
-    assert " ".join(header.split()) == "NAME AVAILABLE CP DESIRED CP AVAILABLE CP UP-TO-DATE PHASE AGE"
-    assert line.split()[:6] == ["prod", "False", "3", "1", "0", "Provisioned"]
+    assert " ".join(header.split()) == (
+        "NAME AVAILABLE CP DESIRED CP AVAILABLE CP UP-TO-DATE W DESIRED W AVAILABLE W UP-TO-DATE PHASE AGE"
+    )
+    assert line.split()[:9] == ["prod", "False", "3", "1", "0", "5", "4", "2", "Provisioned"]
 
 
 @pytest.mark.parametrize("kind", definitions.KINDS, ids=lambda kind: kind.name)
