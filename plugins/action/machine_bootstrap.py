@@ -115,8 +115,9 @@ class ActionModule(ControlPlaneAction):
                 # What it carries is not ours, and may work: noted as a bootstrap that failed it would be removed, and so reset.
                 self._record(objects, "", "")
                 raise ControlPlaneFailure(
-                    f"kubeadm was not started on machine {self._name}: {redact(answer.message)} No run removes it by itself, since that would reset it. If "
-                    f"what it carries is not needed, have it replaced {advice.replace(self._name)}; else mend that and run again."
+                    f"kubeadm was not started on machine {self._name}: {redact(answer.message)} No run removes it for this alone, since that would "
+                    "reset it; one that is too many or outdated is removed all the same. If what it carries is not needed, have it replaced "
+                    f"{advice.replace(self._name)}; else mend that and run again."
                 )
         if _is_worker(machine) and answer.result.get("state") != "Running":
             return self._end_of_worker(objects, answer)

@@ -91,7 +91,7 @@ def test_what_clusters_of_a_pool_want_differently_is_found_and_a_machine_has_its
             "bind_port 6443 and 7443",
         ],
     ]
-    assert json.loads((tmp_path / "node.json").read_text())[0] == "b.example.org"
+    assert json.loads((tmp_path / "node.json").read_text()) == ["b.example.org", []]
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="mounts and networks need root and ip")

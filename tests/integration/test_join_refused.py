@@ -40,7 +40,7 @@ def test_a_machine_that_carries_something_else_is_not_removed(workspace: AcmeWor
     workspace.manifest(NAME, replicas=3)
     for _run in range(2):
         run = workspace.playbook("reconcile").failed()
-        assert "already carries a cluster" in run.text and "No run removes it by itself" in run.text
+        assert "already carries a cluster" in run.text and "No run removes it for this alone" in run.text
         names = {each["metadata"]["name"] for each in workspace.objects("Machine")}
         assert len(names) == 2 and names == set(workspace.cloud()["machines"])
     workspace.refuse_bootstraps("")
