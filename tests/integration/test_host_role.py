@@ -22,6 +22,10 @@ from package_repository import PackageRepository
 from private_host import PrivateHost
 from stand_in_host import API, DNS, StandInHost
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.machine_preflight import (
+    has_systemd_cgroups,
+)
+
 SYSCTL = "/usr/lib/systemd/systemd-sysctl"
 
 
@@ -177,7 +181,10 @@ def test_tables_of_containerd_are_toml(tmp_path: Path) -> None:
     done = subprocess.run(["ansible-playbook", str(tmp_path / "play.yml")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     runc = {"runtime_type": "io.containerd.runc.v2", "options": {"SystemdCgroup": True}}
-    assert tomllib.loads((tmp_path / "config.toml").read_text()) == {
+    text = (tmp_path / "config.toml").read_text()
+    assert has_systemd_cgroups(text) and not has_systemd_cgroups(text.replace("SystemdCgroup = true", ""))
+    assert '\n  sandbox_image = "' in text
+    assert tomllib.loads(text) == {
         "version": 2,
         "plugins": {
             "io.containerd.grpc.v1.cri": {

@@ -110,7 +110,7 @@ def machine_facts(observation: t.Any) -> Object:
     """Return the answering machine's own facts.
 
     machineID, bootID, hostname, clock (RFC 3339), kubeadmVersion, kubeletVersion, staticPodManifests (names), etcdData
-    (whether /var/lib/etcd/member is there), diskFreeBytes, certificates (RFC 3339 end by file name) and bootstrap.
+    (whether a member's data is in its folder), diskFreeBytes, certificates (RFC 3339 end by file name) and bootstrap.
     """
     machine = _mapping(_mapping(observation).get("machine"))
     texts = ("machineID", "bootID", "hostname", "clock", "kubeadmVersion", "kubeletVersion")

@@ -161,7 +161,7 @@ def _fitness(wanted: Wanted, where: HostPlaces) -> list[Check]:
     ]
     names += ["ClockSkew"] if wanted.now is not None else []
     if not wanted.existing:
-        names += ["Swap", *(f"Port-{port}" for port in sorted(set(wanted.ports)))]
+        names += [fitness.RUNTIMES, "Swap", *(f"Port-{port}" for port in sorted(set(wanted.ports)))]
     found = [_ok(name) for name in names if name not in missing]
     for each in missing.values():
         message = each.message
@@ -264,18 +264,21 @@ def _cgroups(version: str, where: HostPlaces) -> list[Check]:
     else:
         checks.append(_ok("SystemVerification"))
     runtime = guard.read_text(CONTAINERD_CONFIG)
-    driver = re.search(r"^\s*SystemdCgroup\s*=\s*(true|false)", runtime, re.MULTILINE)
-    if (
-        runtime
-        and known
-        and kubernetes_facts.sets_systemd_cgroups(version)
-        and (driver is None or driver.group(1) == "false")
-    ):
+    if runtime and known and kubernetes_facts.sets_systemd_cgroups(version) and not has_systemd_cgroups(runtime):
         text = f"{CONTAINERD_CONFIG} does not set SystemdCgroup = true, and kubeadm gives the kubelet the cgroup driver systemd since 1.22"
         checks.append(
             Check("CgroupDriver", False, WARNING, text, "Set it, or set cgroupDriver in the kubelet's configuration.")
         )
     return checks
+
+
+def has_systemd_cgroups(configuration: str) -> bool:
+    """Return whether containerd's configuration has the cgroup driver systemd.
+
+    Its TOML may have the key in a table of its own, or in one on a line.
+    """
+    found = re.search(r"^[^#\n]*\bSystemdCgroup[\"']?\s*=\s*(true|false)", configuration, re.MULTILINE)
+    return found is not None and found.group(1) == "true"
 
 
 def _size(where: HostPlaces) -> list[Check]:

@@ -36,9 +36,9 @@ DETOURS = (
     "/etc/containers/registries.conf.d",
 )
 CONTAINERD_CONFIG = "/etc/containerd/config.toml"
-_DETOUR = re.compile(r"^\s*\[.*registry.*(mirrors|configs)", re.MULTILINE)
+_DETOUR = re.compile(r"^[^#\n]*\bregistry\b.*\b(mirrors|configs)\b", re.MULTILINE)
 # A folder, or several, that may be empty.
-_CONFIG_PATH = re.compile(r"^\s*config_path\s*=\s*[\"']([^\"']+)", re.MULTILINE)
+_CONFIG_PATH = re.compile(r"^[^#\n]*\bconfig_path[\"']?\s*=\s*[\"']([^\"']+)", re.MULTILINE)
 _DEFAULT_REGISTRY = "registry-1.docker.io"
 
 

@@ -128,6 +128,7 @@ print(missing_images.out_of_reach(["r.example.com/etcd:3"], places=missing_image
         ("certs.d/r.example.com/hosts.toml", "x"),
         ("registries.conf", "x"),
         ("config.toml", '[plugins."io.containerd.grpc.v1.cri".registry.mirrors."k8s.gcr.io"]\n'),
+        ("config.toml", 'registry = { mirrors = { "k8s.gcr.io" = { endpoint = ["https://r.example.com"] } } }\n'),
         ("own/r.example.com/hosts.toml", "x"),
     ],
 )
