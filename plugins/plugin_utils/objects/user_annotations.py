@@ -47,6 +47,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     kinds.ANNOTATION_IGNORE_WORKER_NODES: (kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE),
     kinds.ANNOTATION_ENDPOINT_UNUSED: (kinds.CLUSTER,),
     kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT: (kinds.KUBEADM_CONTROL_PLANE,),
+    kinds.ANNOTATION_EXTERNAL_ETCD_BEGAN: (kinds.KUBEADM_CONTROL_PLANE,),
 }
 # What only a manifest sets: taken out of the manifest, they are taken off the stored object.
 OWNED_BY_THE_MANIFEST = (

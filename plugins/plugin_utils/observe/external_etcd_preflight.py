@@ -13,7 +13,7 @@ from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
 from ..decision.creation.existing_hosts import EXTERNAL_ETCD_UNUSABLE
 from ..decision.removal import deleted_control_plane
-from ..objects import kinds
+from ..objects import advice, kinds
 from ..pki.secrets import ETCD_CLIENT, read_pair, secret_name
 from ..records.cluster_objects import CONTROL_PLANE, ClusterObjects, Object
 from .observation import Caller
@@ -116,7 +116,7 @@ def _problem(objects: ClusterObjects, ask: Ask, who: str, version: str, first: b
             f"of the KubeadmControlPlane {name}. kubeadm init would write a second cluster over another one's, and both would be lost",
             "Give the store that knows that cluster, or adopt it; for a new cluster give etcd a prefix of its own "
             "(clusterConfiguration.apiServer.extraArgs etcd-prefix). If they are the data of a control plane that was deleted, which this one is to "
-            f'serve, say so with the annotation {BEGAN}: "true" on the KubeadmControlPlane.',
+            f"serve, {advice.annotate(kinds.KUBEADM_CONTROL_PLANE, BEGAN)}.",
         )
     return None
 
