@@ -77,15 +77,13 @@ def test_completed_once(store: EditedStore) -> None:
 
 
 def test_what_runs_noted_is_no_fault_and_what_a_person_misspelled_is(store: EditedStore) -> None:
-    def annotate(key: str) -> None:
+    def annotate(key: str, value: str = "x") -> None:
+        note = {f"kubeadm.control-plane/{key}": value}
         store.modify(
-            CONTROL_PLANE,
-            "default",
-            NAME,
-            lambda found: found["metadata"].setdefault("annotations", {}).update({f"kubeadm.control-plane/{key}": "x"}),
+            CONTROL_PLANE, "default", NAME, lambda found: found["metadata"].setdefault("annotations", {}).update(note)
         )
 
-    annotate("external-etcd-began")
+    annotate("external-etcd-began", "true")
     annotate("from-manifest")
     settle(store)
     assert settle(store) == []
