@@ -108,7 +108,7 @@ def _problem(objects: ClusterObjects, ask: Ask, who: str, version: str, first: b
     if older:
         return _Problem(f"{who} can't use the external etcd: {older}", "Upgrade that etcd.")
     keys = answer.result.get("key_count")
-    # Where nobody has consented yet, no first machine is made either.
+    # Without consent no first machine is made either.
     if first and keys and BEGAN not in _annotations(objects) and not _is_the_deleted_ones(objects):
         name = (objects.control_plane or {})["metadata"]["name"]
         return _Problem(

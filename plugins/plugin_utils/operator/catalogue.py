@@ -61,7 +61,7 @@ def describe(descriptors: Sequence[Mapping[str, Any]], node: NodeFacts) -> list[
 def stops_api_server(descriptors: Sequence[Mapping[str, Any]]) -> str:
     """Return the first that stops an API server or etcd, else ""."""
     for descriptor in descriptors:
-        # One that another release planned, or somebody edited, is refused when its turn comes.
+        # One that another release planned, or a person edited, is refused when its turn comes.
         if not descriptor_errors(descriptor, ""):
             command, parameters = split(descriptor)
             if command.stops_api_server(parameters):

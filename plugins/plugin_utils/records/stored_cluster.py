@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import functools
@@ -22,7 +21,8 @@ from ..objects.user_annotations import FROM_MANIFEST, OWNED_BY_THE_MANIFEST
 from ..objects.validate import control_plane as validate
 from ..objects.validate import update
 from ..store import pause
-from ..store.base import Conflict, Store, kind_ref_of
+from ..store.base import Store, kind_ref_of
+from ..store.conflicts import retry_on_conflict
 from . import cluster_labels, in_place_changes, stored_health_checks
 from .adopted_machines import with_rebuilt_spec
 from .cluster_objects import (
@@ -38,7 +38,6 @@ from .resource_sets import stored_resource_sets
 from .secret_values import checked_secrets
 from .workers import stored_workers, versions_in_place
 
-ATTEMPTS = 5
 _METADATA = ("labels", "annotations")
 # What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
 _SPEC, _PAUSED = "spec", "paused"
@@ -77,28 +76,20 @@ def apply_manifest(
         changes.append(_change_of(stored, desired))
         changed(stored, desired)
 
-    manifest = _stored_objects(store, manifest, functools.cache(warn), written, held)
+    # What is filled in and merged belongs to the objects that were read.
+    manifest = retry_on_conflict(
+        store, functools.partial(_store_objects, store, manifest, functools.cache(warn), written, held)
+    )
     in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
     versions_in_place.settle(store, manifest)
     changes += stored_health_checks.delete_others(store, manifest) + stored_resource_sets.delete_others(store, manifest)
     return changes + _in_place(store, manifest, before)
 
 
-def _stored_objects(
-    store: Store, given: ClusterManifest, warn: t.Callable[[str], object], written: _Written, held: t.Collection[str]
-) -> ClusterManifest:
-    """Store a manifest's objects; return it with values left out."""
-    for _attempt in range(ATTEMPTS - 1):
-        with contextlib.suppress(Conflict):
-            return _store_objects(store, given, warn, written, held)
-        # What was filled in and merged was of objects that have changed since: from the start.
-        store.look_again()
-    return _store_objects(store, given, warn, written, held)
-
-
 def _store_objects(
     store: Store, given: ClusterManifest, warn: t.Callable[[str], object], written: _Written, held: t.Collection[str]
 ) -> ClusterManifest:
+    """Store a manifest's objects; return it with values left out."""
     # Read before anything is filled in from them: of what changes after that the update is refused.
     read = [_stored(store, each) for each in _objects(given)]
     manifest = with_rebuilt_spec(store, given)

@@ -11,10 +11,10 @@ does anything else. What the API server itself refuses (``crds/webhook_rules.py`
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import difflib
+import functools
 import typing as t
 
 import yaml
@@ -27,7 +27,8 @@ from ..objects.convert.to_hub import without_zero_values
 from ..objects.manifest.reader import read_cluster
 from ..objects.user_annotations import KNOWN
 from ..store import opening
-from ..store.base import Conflict, Store, kind_ref_of
+from ..store.base import Store, kind_ref_of
+from ..store.conflicts import retry_on_conflict
 from . import cluster_labels, stored_health_checks
 from .cluster_objects import CLUSTER, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
 from .propagation import changed_paths, propagate
@@ -38,7 +39,6 @@ from .workers import stored_workers
 WHERE = "the store"
 # Of this collection's annotations, a person's are those that are known, or nearly; the others are runs' own notes.
 MISSPELLED = 0.9
-ATTEMPTS = 5
 # Of the faults, what a status says.
 _SAID = 1024
 Warn = t.Callable[[str], object]
@@ -79,23 +79,13 @@ def settle(
         Conflict: another writer changes them all the time.
     """
     try:
-        return _settled(store, namespace, name, providers, warn)
+        # What was completed belongs to the wish that was read.
+        return retry_on_conflict(store, functools.partial(_settle, store, namespace, name, providers, warn))
     except ManifestError as error:
         # The lines are those of a text that nobody has.
         refused = ManifestError([dataclasses.replace(each, source=WHERE) for each in error.violations])
         _tell(store, namespace, name, str(refused)[:_SAID])
         raise refused from None
-
-
-def _settled(
-    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]], warn: Warn
-) -> t.Optional[list[str]]:
-    for _attempt in range(ATTEMPTS - 1):
-        with contextlib.suppress(Conflict):
-            return _settle(store, namespace, name, providers, warn)
-        # What was completed belonged to another wish than the one that is stored now: from the start.
-        store.look_again()
-    return _settle(store, namespace, name, providers, warn)
 
 
 def _settle(

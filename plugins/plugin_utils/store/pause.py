@@ -13,7 +13,7 @@ from .base import Object, Store
 
 NAME = "kubeadm-control-plane-pause"
 _LONGEST_REASON = 200
-# The annotation's value on a KubeadmControlPlane or MachineDeployment whose machines are being adopted; nobody else writes that.
+# The annotation's value on a KubeadmControlPlane or MachineDeployment whose machines are being adopted; only adoption writes it.
 _ADOPTION = "adoption"
 
 

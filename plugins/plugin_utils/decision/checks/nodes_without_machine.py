@@ -32,13 +32,12 @@ def unmanaged_nodes(view: View) -> list[Object]:
     return [node for node in nodes if node["name"] not in known and is_control_plane_node(node)]
 
 
-def worker_of(view: View, node: Object) -> str:
-    """Return the worker's Machine whose Node has got the control plane's label.
+def labelled_workers(view: View) -> dict[str, str]:
+    """Return workers' Machines whose Nodes have the control plane's label.
 
-    "" where the Node is no worker's.
+    By the Node's name.
     """
-    workers = read_workers(view).machines
-    return next((each.name for each in workers if each.node_labelled and each.node_name == node["name"]), "")
+    return {each.node_name: each.name for each in read_workers(view).machines if each.node_labelled}
 
 
 def silent_since(node: Object) -> Optional[int]:

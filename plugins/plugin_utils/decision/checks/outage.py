@@ -65,15 +65,16 @@ def votes(view: View) -> Optional[Votes]:
     if not view.managed_etcd:
         return None
     told = [(each.title, _answers(view, each.id)) for each in view.members if not each.learner]
-    stored = view.workload.get("storedMembers") or ()
-    if told or not stored:
-        return _votes(told) if told else None
-    voters = _votes(
-        [(_machine_of(view, each), each.get("listens") is True) for each in stored if not each.get("isLearner")]
-    )
-    return (
-        voters if voters.lost else _votes([(_machine_of(view, each), each.get("listens") is True) for each in stored])
-    )
+    if told:
+        return _votes(told)
+    stored = [
+        (each, (_machine_of(view, each), each.get("listens") is True))
+        for each in view.workload.get("storedMembers") or ()
+    ]
+    if not stored:
+        return None
+    voters = _votes([answer for member, answer in stored if not member.get("isLearner")])
+    return voters if voters.lost else _votes([answer for _member, answer in stored])
 
 
 def _votes(told: Sequence[tuple[str, bool]]) -> Votes:

@@ -33,7 +33,7 @@ from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin, 
 from ..conditions.node_registration import configuration, registered_taints, taint_title
 from ..snapshot.typed_snapshot import MachineView, View
 from . import expired_certificates as on_disk
-from .nodes_without_machine import silent_since, unmanaged_nodes, worker_of
+from .nodes_without_machine import labelled_workers, silent_since, unmanaged_nodes
 from .outage import votes, way_out
 
 Object = dict[str, Any]
@@ -367,11 +367,12 @@ def _external_etcd(view: View) -> list[Trouble]:
 
 
 def _unmanaged_nodes(view: View) -> list[Trouble]:
-    found = []
-    for node in unmanaged_nodes(view):
+    found, nodes = [], unmanaged_nodes(view)
+    workers = labelled_workers(view) if nodes else {}
+    for node in nodes:
         text = f"control plane Node {clip(node['name'], 80)} belongs to no machine of this cluster"
         fix = "Remove the Node if its host is gone, or give the store that knows its machine."
-        silent, worker = silent_since(node) is not None, worker_of(view, node)
+        silent, worker = silent_since(node) is not None, workers.get(node["name"])
         if worker:
             text = f"Node {clip(node['name'], 80)} of worker {clip(worker, 80)} has the control plane's label"
             roles = f"{kubeadm_facts.LABEL_CONTROL_PLANE}- {kubeadm_facts.LABEL_MASTER}-"

@@ -17,7 +17,7 @@ from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip
 from ...documents.names import is_dns_subdomain
 from .. import terms
-from ..checks.nodes_without_machine import is_control_plane_node, silent_since, unmanaged_nodes, worker_of
+from ..checks.nodes_without_machine import is_control_plane_node, labelled_workers, silent_since, unmanaged_nodes
 from ..conditions.control_plane import strangers, stray_lasts
 from ..conditions.machine import health_conditions, is_true
 from ..outcome import Context, Outcome, block, first_that_acts, reason, target
@@ -88,7 +88,9 @@ def remove_stray_node(context: Context) -> Optional[Outcome]:
     if view.managed_etcd and (not view.etcd_known or view.etcd.get("memberListAgrees") is not True):
         return None
     members = {member.name for member in view.members}
-    found = (node for node in unmanaged_nodes(view) if node["name"] not in members and not worker_of(view, node))
+    nodes = [node for node in unmanaged_nodes(view) if node["name"] not in members]
+    workers = labelled_workers(view) if nodes else {}
+    found = (node for node in nodes if node["name"] not in workers)
     removals = (removal(view, node, "belongs to no machine and to no etcd member") for node in found)
     return next(filter(None, removals), None)
 

@@ -18,19 +18,25 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machin
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import MACHINE
 
 
+def removal_of_two(world: World, folder: Path, **options: Any) -> Any:
+    """The action that removes m1 and m2, on which kubeadm was never started."""
+    world.change("m2", lambda stored: stored["status"].update(bootstrap={}, nodeRef={}))
+    world.change("m2", lambda stored: stored["metadata"].update(finalizers=["machine.cluster.x-k8s.io"]))
+    return make_action(
+        "worker_removal",
+        cluster="prod",
+        store={"path": str(folder)},
+        workers=["m1", "m2"],
+        providers={"NspawnMachineTemplate": "kubeadm.control_plane.machine_nspawn"},
+        **options,
+    )
+
+
 def test_one_whose_drain_fails_holds_none_of_the_others(tmp_path: Path) -> None:
     """No machine is left that can be asked about the first one's Node; on the second one kubeadm was never started."""
     world = World(tmp_path)
     world.store.delete(MACHINE, "default", "m3")
-    world.change("m2", lambda stored: stored["status"].update(bootstrap={}, nodeRef={}))
-    world.change("m2", lambda stored: stored["metadata"].update(finalizers=["machine.cluster.x-k8s.io"]))
-    action = make_action(
-        "worker_removal",
-        cluster="prod",
-        store={"path": str(tmp_path)},
-        workers=["m1", "m2"],
-        providers={"NspawnMachineTemplate": "kubeadm.control_plane.machine_nspawn"},
-    )
+    action = removal_of_two(world, tmp_path)
     before = time.time()
     result = action.run(task_vars={})
     assert before <= result["until"] - settings.WORKERS_STEP <= time.time()
@@ -53,18 +59,8 @@ def test_one_that_a_hook_holds_after_its_drain_is_not_late(tmp_path: Path) -> No
 
 def draining(world: World, folder: Path, **options: Any) -> Any:
     """What a call comes to that drains m1, whose Node another run began to drain long ago; m2 has nothing to drain."""
-    world.change("m2", lambda stored: stored["status"].update(bootstrap={}, nodeRef={}))
-    world.change("m2", lambda stored: stored["metadata"].update(finalizers=["machine.cluster.x-k8s.io"]))
     world.machines.answers["node_drain"] = [Answer(True, {"state": "Running", "message": "it waits"})]
-    action = make_action(
-        "worker_removal",
-        cluster="prod",
-        store={"path": str(folder)},
-        workers=["m1", "m2"],
-        providers={"NspawnMachineTemplate": "kubeadm.control_plane.machine_nspawn"},
-        timeout=600,
-        **options,
-    )
+    action = removal_of_two(world, folder, timeout=600, **options)
     action.machine_caller = lambda _arguments, _objects: world.machines
     return action.run(task_vars={})
 
