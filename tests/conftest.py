@@ -18,6 +18,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Tests, too: what fails in them is explained like in any other.
+pytest.register_assert_rewrite("store_promises")
+
 PACKAGE = "ansible_collections.kubeadm.control_plane.plugins.module_utils"
 
 # On a busy machine an example may take any time: no test fails for that.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The file store through its interface: objects and their names, on a real file system."""
+"""The file store through its interface: what every store promises, and what is so with files only."""
 
 from __future__ import annotations
 
@@ -9,53 +9,39 @@ import copy
 import os
 
 import pytest
-from store_objects import MACHINE, machine, secret
+from store_objects import MACHINE, machine
+from store_promises import StorePromises
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import base
 
 
-def test_reading_makes_nothing(store, tmp_path):
+class TestFileStore(StorePromises):
+    """The file store keeps the promises."""
+
+
+def test_what_is_read_or_refused_makes_nothing(store, tmp_path):
     assert store.get(MACHINE, "default", "m-1") is None
     assert store.list(MACHINE) == []
-    with pytest.raises(base.NotFound):
-        store.delete(MACHINE, "default", "m-1")
+    for call in (
+        lambda: store.delete(MACHINE, "default", "m-1"),
+        lambda: store.create(machine("..")),
+        lambda: store.create(machine(namespace="../x")),
+    ):
+        with pytest.raises(base.StoreError):
+            call()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_create_sets_the_stores_own_fields(store):
-    created = store.create(
-        machine(uid="mine", resourceVersion="7", generation=9, deletionTimestamp="2020-01-01T00:00:00Z")
-    )
-    metadata = created["metadata"]
-    assert metadata["uid"] != "mine" and len(metadata["uid"]) == 36
-    assert int(metadata["resourceVersion"]) > 7
-    assert metadata["generation"] == 1
-    assert metadata["creationTimestamp"] == "2026-01-02T03:04:05Z"
-    assert "deletionTimestamp" not in metadata
-    assert store.get(MACHINE, "default", "m-1") == created
+def test_times_are_the_clocks_and_versions_grow(store):
+    created = store.create(machine(resourceVersion="7", finalizers=["example.org/a"]))["metadata"]
+    assert created["creationTimestamp"] == "2026-01-02T03:04:05Z" and int(created["resourceVersion"]) > 7
+    assert store.delete(MACHINE, "default", "m-1")["metadata"]["deletionTimestamp"] == "2026-01-02T03:04:05Z"
 
 
-def test_create_twice_is_refused(store):
-    created = store.create(machine())
-    with pytest.raises(base.AlreadyExists, match="Machine default/m-1 exists already"):
-        store.create(machine())
-    assert store.get(MACHINE, "default", "m-1") == created
-
-
-def test_what_is_returned_is_a_copy(store):
-    created = store.create(machine())
-    created["spec"]["version"] = "changed by the caller"
-    assert store.get(MACHINE, "default", "m-1")["spec"]["version"] == "v1.20.2"
-
-
-def test_update_moves_generation_only_with_spec(store):
-    created = store.create(machine())
-    created["status"] = {"phase": "Running"}
-    updated = store.update(created)
-    assert updated["metadata"]["generation"] == 1
-    assert updated["metadata"]["resourceVersion"] != created["metadata"]["resourceVersion"]
-    updated["spec"]["version"] = "v1.21.0"
-    assert store.update(updated)["metadata"]["generation"] == 2
+def test_a_part_that_a_change_returns_is_not_the_object(store):
+    store.create(machine())
+    found = store.modify(MACHINE, "default", "m-1", lambda found: found.pop("spec"))
+    assert "spec" not in found and found["kind"] == "Machine"
 
 
 def test_update_that_changes_nothing_writes_nothing(store, tmp_path):
@@ -79,65 +65,6 @@ def test_the_format_file_is_written_once(store, tmp_path):
     assert path.read_text() == before
 
 
-def test_update_of_an_old_version_is_a_conflict(store):
-    created = store.create(machine())
-    store.update({**created, "status": {"phase": "Running"}})
-    with pytest.raises(base.Conflict, match="was changed by someone else"):
-        store.update({**created, "status": {"phase": "Failed"}})
-    assert store.get(MACHINE, "default", "m-1")["status"] == {"phase": "Running"}
-
-
-def test_update_without_a_version_is_a_conflict(store):
-    store.create(machine())
-    with pytest.raises(base.Conflict, match=r"names no metadata\.resourceVersion"):
-        store.update(machine())
-
-
-def test_update_of_an_object_made_anew_is_a_conflict(store):
-    old = store.create(machine())
-    store.delete(MACHINE, "default", "m-1")
-    new = store.create(machine())
-    assert new["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]
-    forged = copy.deepcopy(old)
-    forged["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
-    with pytest.raises(base.Conflict, match="deleted and created again"):
-        store.update(forged)
-
-
-def test_update_of_nothing(store):
-    with pytest.raises(base.NotFound, match="Machine default/m-1 does not exist"):
-        store.update(machine(resourceVersion="1"))
-    with pytest.raises(base.NotFound):
-        store.modify(MACHINE, "default", "m-1", lambda found: None)
-
-
-def test_modify_takes_changes_in_place_and_whole_objects_only(store):
-    store.create(machine())
-    in_place = store.modify(MACHINE, "default", "m-1", lambda found: found["spec"].pop("version"))
-    assert in_place["spec"] == {"clusterName": "prod"}
-    returned = store.modify(MACHINE, "default", "m-1", lambda found: {**found, "spec": {"version": "v2"}})
-    assert returned["spec"] == {"version": "v2"}
-    a_part = store.modify(MACHINE, "default", "m-1", lambda found: found.pop("spec"))
-    assert "spec" not in a_part and a_part["kind"] == "Machine"
-
-
-def test_modify_meets_a_change_made_meanwhile(store):
-    store.create(machine(annotations={}))
-    seen = []
-
-    def change(found):
-        if not seen:
-            store.modify(MACHINE, "default", "m-1", lambda other: other["metadata"]["annotations"].update(other="here"))
-        seen.append(found["metadata"]["resourceVersion"])
-        found["metadata"]["annotations"]["mine"] = "too"
-
-    assert store.modify(MACHINE, "default", "m-1", change)["metadata"]["annotations"] == {
-        "other": "here",
-        "mine": "too",
-    }
-    assert len(seen) == 2
-
-
 def test_modify_gives_up_when_it_always_meets_someone(store):
     store.create(machine(annotations={}))
     calls = []
@@ -156,106 +83,6 @@ def test_modify_gives_up_when_it_always_meets_someone(store):
     finally:
         base.MODIFY_PAUSE_SECONDS = base_pause
     assert len(calls) == base.MODIFY_ATTEMPTS
-
-
-def test_delete(store, tmp_path):
-    created = store.create(machine())
-    with pytest.raises(base.Conflict):
-        store.delete(MACHINE, "default", "m-1", resource_version="1")
-    assert store.delete(MACHINE, "default", "m-1", created["metadata"]["resourceVersion"]) is None
-    assert store.get(MACHINE, "default", "m-1") is None
-    with pytest.raises(base.NotFound):
-        store.delete(MACHINE, "default", "m-1")
-
-
-def test_finalizers_keep_a_deleted_object(store):
-    store.create(machine(finalizers=["example.org/a", "example.org/b"]))
-    marked = store.delete(MACHINE, "default", "m-1")
-    assert marked["metadata"]["deletionTimestamp"] == "2026-01-02T03:04:05Z"
-    assert store.delete(MACHINE, "default", "m-1") == marked
-    fewer = store.modify(
-        MACHINE, "default", "m-1", lambda found: found["metadata"].update(finalizers=["example.org/b"])
-    )
-    assert store.get(MACHINE, "default", "m-1") == fewer
-    store.modify(MACHINE, "default", "m-1", lambda found: found["metadata"].update(finalizers=[]))
-    assert store.get(MACHINE, "default", "m-1") is None
-
-
-@pytest.mark.parametrize("deletion", ["2026-01-01T00:00:00Z", None])
-def test_deletion_is_not_a_matter_of_updates(store, deletion):
-    store.create(machine(finalizers=["example.org/a"]))
-    if deletion is None:
-        store.delete(MACHINE, "default", "m-1")
-    with pytest.raises(base.StoreError, match=r"deletionTimestamp.*Call delete"):
-        store.modify(MACHINE, "default", "m-1", lambda found: found["metadata"].update(deletionTimestamp=deletion))
-
-
-def test_list_orders_and_selects(store):
-    for namespace, name, labels in (
-        ("b", "x", {"k": "1"}),
-        ("a", "z", {"k": "1", "l": ""}),
-        ("a", "y", {"k": "2"}),
-        ("a", "n", None),
-    ):
-        store.create(machine(name, namespace, **({"labels": labels} if labels else {})))
-    store.create(secret())
-
-    def names(*arguments):
-        return [
-            f"{each['metadata']['namespace']}/{each['metadata']['name']}" for each in store.list(MACHINE, *arguments)
-        ]
-
-    assert names() == ["a/n", "a/y", "a/z", "b/x"]
-    assert names("a") == ["a/n", "a/y", "a/z"]
-    assert names(None, {"k": "1"}) == ["a/z", "b/x"]
-    assert names("a", {"l": ""}) == ["a/z"]
-    assert names("nowhere") == []
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        ".",
-        "..",
-        "../x",
-        "a/b",
-        "A",
-        "a_b",
-        "-a",
-        "a-",
-        "a..b",
-        "a\n",
-        "a\0",
-        "ä",
-        "a" * 254,
-        "store.yaml/..",
-        None,
-        7,
-    ],
-)
-def test_names_that_are_no_names(store, tmp_path, name):
-    for call in (
-        lambda: store.get(MACHINE, "default", name),
-        lambda: store.get(MACHINE, name, "m-1"),
-        lambda: store.list(MACHINE, name if name is not None else ".."),
-        lambda: store.delete(MACHINE, "default", name),
-        lambda: store.create(machine(name=name)),
-        lambda: store.create(machine(namespace=name)),
-    ):
-        with pytest.raises(base.StoreError, match="not valid"):
-            call()
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "kind_ref", [("..", "Machine"), ("a/b", "Machine"), ("", "../x"), ("", ""), ("", "machine"), ("x.io", "A/B")]
-)
-def test_kinds_that_are_no_kinds(store, kind_ref):
-    with pytest.raises(base.StoreError, match="not valid"):
-        store.get(kind_ref, "default", "m-1")
-    with pytest.raises(base.StoreError, match="not valid"):
-        store.list(kind_ref)
 
 
 def test_the_longest_name_that_a_file_can_have(store):
