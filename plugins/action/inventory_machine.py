@@ -246,7 +246,7 @@ class ActionModule(ControlPlaneAction):
             "ca_cert_hash": self._ca_cert_hash(),
             # Before the host was asked, nobody knows whether it carries the claim: somebody else's then is no contradiction.
             "released_before": claim.get("state") in (RELEASING, CLAIMING),
-            "whole_cluster": self._whole_cluster(),
+            "whole_cluster": self._objects.going,
             "consent_wipe": consent,
         }
         answer = self._release(host, None if consent else status.get("machineID"), call)
@@ -292,10 +292,6 @@ class ActionModule(ControlPlaneAction):
         claim = {**claim, "inventoryHost": host, "state": RELEASED}
         connection = {"inventoryHost": host, "released": True}
         self._record({"claim": claim, "connection": connection, "state": "missing"})
-
-    def _whole_cluster(self) -> bool:
-        marked = (self._objects.cluster, self._objects.control_plane or {})
-        return any(each.get("metadata", {}).get("deletionTimestamp") for each in marked)
 
     def _ca_cert_hash(self) -> str:
         certificate = (read_certificates(self._objects.store, self._objects.cluster).get("ca") or {}).get("crt")

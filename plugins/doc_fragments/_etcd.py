@@ -8,9 +8,9 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Options of the etcd modules; keep in step with module_utils/etcd/arguments.py.
+    """Options with which the etcd modules reach etcd.
 
-    By them the modules reach etcd.
+    Keep them in step with module_utils/etcd/arguments.py.
     """
 
     DOCUMENTATION = r"""

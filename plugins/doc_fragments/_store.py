@@ -10,7 +10,7 @@ from __future__ import annotations
 class ModuleDocFragment:
     """Option that names a store.
 
-    Keep it in step with plugin_utils/store/opening.py, roles/control_plane/meta and plugins/inventory/clusters.py.
+    Keep it in step with plugin_utils/store/opening.py and roles/control_plane/meta.
     """
 
     DOCUMENTATION = r"""

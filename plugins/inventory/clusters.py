@@ -36,6 +36,7 @@ description:
     O(groups) and O(compose) make groups and variables. C(control_plane_labels) are those of the manifest, else of the stored Cluster.
 extends_documentation_fragment:
   - ansible.builtin.constructed
+  - kubeadm.control_plane._store
 options:
   plugin:
     description: Must be C(kubeadm.control_plane.clusters).
@@ -81,101 +82,9 @@ options:
     default: true
     version_added: 0.7.0
   store:
-    description: Where the clusters' objects are kept.
-    type: dict
+    description: Where the clusters' objects are kept. Paths are relative to the inventory file's folder; O(store.path) is C(store) where it isn't given.
+    required: false
     default: {}
-    suboptions:
-      type:
-        description: The kind of store. V(kubernetes) is new in release 0.7.0 and needs the Python package C(kubernetes) on the controller.
-        type: str
-        choices: [file, kubernetes]
-        default: file
-      path:
-        description:
-          - The store's folder, relative to the inventory file's folder.
-          - For the type V(kubernetes) this is the folder on the controller in which the clusters' journals are kept.
-        type: str
-        default: store
-      encrypt_secrets:
-        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run. For the type V(file) only.
-        type: bool
-        default: false
-      export:
-        description: A folder in which each pass leaves a copy of the objects, its Secrets encrypted (docs/move.md). For the type V(kubernetes) only.
-        type: str
-        version_added: 0.7.0
-      kubeconfig:
-        description:
-          - The kubeconfig file, or several with C(:) between them. They and the other files are relative to the inventory file's folder.
-        type: str
-      context:
-        description: The context of the kubeconfig that is used, where it isn't the current one.
-        type: str
-      host:
-        description:
-          - The API server's URL.
-          - Together with O(store.api_key) or O(store.username), or where neither a kubeconfig nor a context is named, no kubeconfig is read. Else it
-            replaces the kubeconfig's server.
-        type: str
-      api_key:
-        description: A bearer token.
-        type: str
-      username:
-        description: The name for HTTP basic authentication.
-        type: str
-      password:
-        description: The password for HTTP basic authentication.
-        type: str
-      client_cert:
-        description: A file with the client certificate.
-        type: str
-        aliases: [cert_file]
-      client_key:
-        description: A file with the key of O(store.client_cert). It may be left out where that file holds both.
-        type: str
-        aliases: [key_file]
-      ca_cert:
-        description: A file with the CA of the API server's certificate.
-        type: str
-        aliases: [ssl_ca_cert]
-      validate_certs:
-        description: Whether the API server's certificate is verified. It is, unless this or the kubeconfig says otherwise.
-        type: bool
-        aliases: [verify_ssl]
-      proxy:
-        description: The URL of a proxy (C(http), C(https), C(socks5)). Else the kubeconfig's, else that of the environment variable E(HTTPS_PROXY).
-        type: str
-      no_proxy:
-        description: Hosts for which no proxy is used, separated by commas.
-        type: str
-      proxy_headers:
-        description: What is sent to the proxy itself.
-        type: dict
-        version_added: 0.9.0
-        suboptions:
-          proxy_basic_auth:
-            description: Name and password for the proxy, with a colon between them. They may be in the URL of O(store.proxy) as well.
-            type: str
-          basic_auth:
-            description: Name and password of an C(Authorization) header for the proxy, with a colon between them.
-            type: str
-          user_agent:
-            description: The C(User-Agent) header.
-            type: str
-      impersonate_user:
-        description: Whom to act as. Else whom the kubeconfig says.
-        type: str
-      impersonate_groups:
-        description: The groups to act as a member of; O(store.impersonate_user) is needed, too.
-        type: list
-        elements: str
-      persist_config:
-        description: Whether a token that was refreshed (C(auth-provider) of the kubeconfig) is written back to the kubeconfig file.
-        type: bool
-      in_cluster:
-        description: Whether the credentials of the pod that this runs in are used, and no others. They never are unless this says so.
-        type: bool
-        default: false
 """
 
 EXAMPLES = r"""

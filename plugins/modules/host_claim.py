@@ -197,6 +197,8 @@ message:
   type: str
 """
 
+import socket
+
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
 from ..module_utils.node.bootstrap.image_check import Images
@@ -264,7 +266,7 @@ def present(module: MachineModule) -> None:
         changed=changed,
         claim=made.document(),
         address=host_facts.own_address(params["address"], params["endpoint"])[0],
-        hostname=claim.hostname(),
+        hostname=socket.gethostname(),
     )
 
 

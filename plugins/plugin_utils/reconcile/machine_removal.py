@@ -95,7 +95,7 @@ class Removal:
             raise ControlPlaneFailure(
                 f"machine {self._name} is not marked for deletion; nothing was done. Mark it first: kubeadm.control_plane.machine with state=absent."
             )
-        if self._whole_cluster():
+        if self._objects.going:
             # The deletion decides about the control plane's machines together: one alone would leave a dead voter to the others.
             if not self._worker:
                 self._done.append("the cluster was marked for deletion meanwhile: it is decided again")
@@ -152,7 +152,7 @@ class Removal:
         Its infrastructure is gone already.
         """
         node = node_of_machine.possible_name(self._objects, self._machine, self._worker) if self._machine else ""
-        if node and (self._worker or not self._whole_cluster()) and self._others():
+        if node and (self._worker or not self._objects.going) and self._others():
             self.delete_node(
                 node,
                 deletion_times.bound(self._machine, "nodeDeletionTimeoutSeconds", settings.NODE_DELETION_SECONDS),
@@ -195,10 +195,6 @@ class Removal:
 
     def _node(self) -> str:
         return node_of_machine.recorded_name(self._machine)
-
-    def _whole_cluster(self) -> bool:
-        marked = (self._objects.cluster, self._objects.control_plane or {})
-        return any(each.get("metadata", {}).get("deletionTimestamp") for each in marked)
 
     def _others(self, newest_first: bool = False) -> list[str]:
         """Return the other machines to ask, in order of preference.

@@ -14,6 +14,7 @@ import re
 import time
 import typing as t
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ...common import guard, settings
 from ...common.guard import NodeError
@@ -200,7 +201,11 @@ class _Part:
         if not os.path.exists(self.kept):
             return
         files = [pair for name in OWNERS for pair in self._certificate_files(name) if OWNERS[name] == self.component]
-        changed = [(place, kept) for place, kept in files if os.path.exists(kept) and _bytes(place) != _bytes(kept)]
+        changed = [
+            (place, kept)
+            for place, kept in files
+            if os.path.exists(kept) and Path(place).read_bytes() != Path(kept).read_bytes()
+        ]
         if changed:
             # Killed after the files are back, the next unit must still see that a process is to follow.
             self._begun("restart")
@@ -220,7 +225,7 @@ class _Part:
     @staticmethod
     def _keep(source: str, kept: str) -> None:
         if not os.path.exists(kept):
-            guard.write_atomically(kept, _bytes(source), 0o600)
+            guard.write_atomically(kept, Path(source).read_bytes(), 0o600)
 
     def _begun(self, what: str) -> set[pod_processes.Instance]:
         """Record an operation's start and processes; return the processes first recorded."""
@@ -378,16 +383,11 @@ def _reversed(line: str) -> str:
 
 def _copy(source: str, place: str) -> None:
     present = os.stat(place)
-    guard.write_atomically(place, _bytes(source), present.st_mode & 0o777, present.st_uid, present.st_gid)
-
-
-def _bytes(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
+    guard.write_atomically(place, Path(source).read_bytes(), present.st_mode & 0o777, present.st_uid, present.st_gid)
 
 
 def _text(path: str) -> str:
-    return _bytes(path).decode("utf-8", "replace")
+    return Path(path).read_bytes().decode("utf-8", "replace")
 
 
 def _tail(path: str) -> str:

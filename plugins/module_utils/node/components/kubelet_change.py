@@ -15,6 +15,7 @@ import re
 import shutil
 import time
 import typing as t
+from pathlib import Path
 
 from ...common import guard, settings, timed_command
 from ...common.guard import NodeError
@@ -82,7 +83,7 @@ class KubeletChange(Change):
             for name in reversed(FILES):
                 source = os.path.join(self.places.kubelet, name)
                 if os.path.exists(source):
-                    guard.write_atomically(os.path.join(self.backup, name), _bytes(source), 0o600)
+                    guard.write_atomically(os.path.join(self.backup, name), Path(source).read_bytes(), 0o600)
         words = [self.places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config"]
         words += [f"--kubeconfig={request['kubeconfig']}"]
         words += [f"--patches={request['patches']}"] if request.get("patches") else []
@@ -102,8 +103,10 @@ class KubeletChange(Change):
                 if there:
                     os.unlink(place)
                     changed = True
-            elif not there or _bytes(kept) != _bytes(place):
-                guard.write_atomically(place, _bytes(kept), os.stat(place).st_mode & 0o777 if there else 0o644)
+            elif not there or Path(kept).read_bytes() != Path(place).read_bytes():
+                guard.write_atomically(
+                    place, Path(kept).read_bytes(), os.stat(place).st_mode & 0o777 if there else 0o644
+                )
                 changed = True
         if changed or os.path.exists(self._mark):
             self._restart(self.request())
@@ -183,8 +186,3 @@ class KubeletChange(Change):
 def perform(folder: str, places: str) -> None:
     """Run a configuration change; the unit's program (``places`` is :meth:`Places.text`)."""
     KubeletChange(Places.of(places), folder).perform()
-
-
-def _bytes(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

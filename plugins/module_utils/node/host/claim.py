@@ -15,7 +15,6 @@ import contextlib
 import json
 import os
 import re
-import socket
 import time
 import typing as t
 from dataclasses import dataclass
@@ -319,11 +318,6 @@ def _started(wanted: Release, where: HostPlaces) -> bool:
             return bool(json.load(file).get("step") == f"bootstrap-{wanted.machine}")
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def hostname() -> str:
-    """Return this host's own name."""
-    return socket.gethostname()
 
 
 def _unlink(path: str) -> None:

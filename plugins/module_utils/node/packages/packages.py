@@ -364,7 +364,7 @@ class Dnf(PackageManager):
         raise NodeError("Neither dnf nor yum is on this machine.", "Use binaries from files.")
 
 
-def manager_of_system(runner: Runner = run, root: str = "/") -> PackageManager:
+def manager_of_system() -> PackageManager:
     """Return the package manager of this machine's family of systems.
 
     Source: os-release(5).
@@ -372,11 +372,11 @@ def manager_of_system(runner: Runner = run, root: str = "/") -> PackageManager:
     Raises:
         NodeError: it is of another family.
     """
-    families = set(re.findall(r"[a-z]+", " ".join(_OS_FAMILY.findall(read_text(os.path.join(root, "etc/os-release"))))))
+    families = set(re.findall(r"[a-z]+", " ".join(_OS_FAMILY.findall(read_text("/etc/os-release")))))
     if families & {"debian", "ubuntu"}:
-        return Apt(runner, root)
+        return Apt()
     if families & {"rhel", "fedora", "centos"}:
-        return Dnf(runner, root)
+        return Dnf()
     raise NodeError(
         "This host is of neither Debian's nor Red Hat's family (ID and ID_LIKE in /etc/os-release).",
         "Nothing was changed. Prepare it by hand.",

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....module_utils.common import kubernetes_facts, kubernetes_versions
-from ....module_utils.common.kubernetes_versions import Version, parse
+from ....module_utils.common.kubernetes_versions import Version, parse, read_version
 from ....module_utils.common.violations import ManifestError
 from ...kubeadm import etcd_releases
 from ...kubeadm.configuration import any_form, kinds
@@ -199,20 +199,12 @@ class _Steps:
         if self._spec.get("drain") is not None:
             return bool(self._spec["drain"])
         target = parse(self._target)
-        kubelets = [_version(each.kubelet_version) for each in nodes]
+        kubelets = [read_version(each.kubelet_version) for each in nodes]
         return not self._lone and any(each is None or not each.same_minor(target) for each in kubelets)
 
 
-def _version(text: str) -> Version | None:
-    """Return the version that a Node reports; None for an invalid text."""
-    try:
-        return parse(text)
-    except ValueError:
-        return None
-
-
 def _same(text: str, target: Version) -> bool:
-    return _version(text) == target
+    return read_version(text) == target
 
 
 def _done(node: NodeFacts, target: Version) -> bool:
@@ -232,7 +224,7 @@ def _unrecorded_workers(target: Version, cluster: ClusterFacts, selected: Sequen
     for label, recorded in (cluster.extra.get(EXTRA_DEPLOYMENTS) or {}).items():
         own = [each for each in cluster.workers if each.labels.get(LABEL_DEPLOYMENT_NAME) == label]
         left = [each for each in own if not _same(each.kubelet_version, target)]
-        version = _version(str(recorded))
+        version = read_version(str(recorded))
         if own and version is not None and version < target and (not left or any(each in selected for each in left)):
             return True
     return False
@@ -240,7 +232,7 @@ def _unrecorded_workers(target: Version, cluster: ClusterFacts, selected: Sequen
 
 def _unrecorded(target: Version, cluster: ClusterFacts) -> bool:
     """Return whether the KubeadmControlPlane records an older version."""
-    recorded = _version(str(cluster.extra.get(EXTRA_RECORDED) or ""))
+    recorded = read_version(str(cluster.extra.get(EXTRA_RECORDED) or ""))
     return recorded is not None and recorded < target
 
 
@@ -265,13 +257,13 @@ def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | 
             rule = f"kubeadm of {target} does not know the feature gate {gate} of the cluster's configuration"
             fix = f"Take {gate} out of ClusterConfiguration.featureGates first (an Action changeConfiguration)."
             raise RefusedAction(TARGET, str(target), rule, fix)
-    return _version(str(configuration.get("kubernetesVersion") or ""))
+    return read_version(str(configuration.get("kubernetesVersion") or ""))
 
 
 def _require_versions(target: Version, cluster: ClusterFacts) -> None:
     lowest = parse(cluster.kubernetes_version)
     for node in cluster.control_plane_nodes:
-        version = _version(node.api_server_version)
+        version = read_version(node.api_server_version)
         if version is not None and target < version:
             rule = f"{node.name} runs {version}, and Kubernetes can't go back"
             raise RefusedAction(TARGET, str(target), rule, f"Give {version} or newer.")
@@ -326,7 +318,7 @@ def _selected(spec: Mapping[str, Any], cluster: ClusterFacts) -> list[NodeFacts]
 def _require_kubelets(target: Version, cluster: ClusterFacts) -> None:
     limit = kubernetes_facts.kubelet_upgrade_skew(target)
     for node in cluster.nodes:
-        kubelet = _version(node.kubelet_version)
+        kubelet = read_version(node.kubelet_version)
         if kubelet is None:
             continue
         if kubelet > target:

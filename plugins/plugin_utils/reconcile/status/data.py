@@ -13,6 +13,7 @@ import typing as t
 from ....module_utils.common import quorum
 from ....module_utils.common.legible import legible
 from ....module_utils.common.values import clip, format_time
+from ....module_utils.workload_api import untrusted
 from ...decision.checks.drift import static_pod_drift
 from ...decision.conditions.node_network import lacks_plugin
 from ...decision.removal.left_behind import left_behind
@@ -62,8 +63,8 @@ def status_data(snapshot: Object, decision: Object, host: str = "", last_failure
         "replicas": {
             "desired": control_plane.get("spec", {}).get("replicas", 0),
             "existing": len(snapshot["machines"]),
-            "ready": _count(status.get("readyReplicas")),
-            "upToDate": _count(status.get("upToDateReplicas")),
+            "ready": untrusted.integer(status.get("readyReplicas")),
+            "upToDate": untrusted.integer(status.get("upToDateReplicas")),
         },
         "version": {"desired": control_plane.get("spec", {}).get("version", ""), "running": versions},
         "endpoint": {
@@ -128,14 +129,6 @@ def _without_nulls(value: t.Any) -> t.Any:
     if isinstance(value, dict):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
-
-
-def _count(value: t.Any) -> int:
-    """Return a count of a stored status, 0 where it isn't one.
-
-    No schema bounds the status's fields.
-    """
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _etcd(view: t.Optional[Object]) -> Object:
