@@ -41,15 +41,14 @@ options:
     CREDENTIALS = r"""
 options:
   ca_file:
-    description: The CA of etcd's certificates, a file on the machine.
+    description:
+      - The CA of etcd's certificates, a file on the machine.
+      - Left out, kubeadm's own C(etcd/ca.crt) in the machine's C(certificatesDir), by default C(/etc/kubernetes/pki).
     type: path
-    default: /etc/kubernetes/pki/etcd/ca.crt
   certificate_file:
-    description: The client certificate, a file on the machine.
+    description: The client certificate, a file on the machine. Left out, kubeadm's own C(etcd/healthcheck-client.crt) beside that.
     type: path
-    default: /etc/kubernetes/pki/etcd/healthcheck-client.crt
   key_file:
-    description: The key of O(certificate_file), a file on the machine.
+    description: The key of O(certificate_file), a file on the machine. Left out, kubeadm's own C(etcd/healthcheck-client.key) beside that.
     type: path
-    default: /etc/kubernetes/pki/etcd/healthcheck-client.key
 """

@@ -161,7 +161,8 @@ removed:
 from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
-from ..module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
+from ..module_utils.etcd import arguments
+from ..module_utils.etcd.gateway import Gateway
 from ..module_utils.etcd.snapshot.take import DIRECTORY, HASH, RESTORE, SnapshotError, Taken, Wanted, take
 from ..module_utils.etcd.snapshot.tool import image_tool
 from ..module_utils.etcd.types import LOCAL_MEMBER, from_hex
@@ -180,9 +181,7 @@ def main() -> None:
             "purpose": {"type": "str", "default": ""},
             "cluster_id": {"type": "str"},
             "endpoint": {"type": "str", "default": LOCAL_MEMBER},
-            "ca_file": {"type": "path", "default": KUBEADM_CREDENTIALS.ca_file},
-            "certificate_file": {"type": "path", "default": KUBEADM_CREDENTIALS.certificate_file},
-            "key_file": {"type": "path", "default": KUBEADM_CREDENTIALS.key_file},
+            **arguments.CREDENTIALS,
         },
     )
     params = module.params
@@ -190,7 +189,7 @@ def main() -> None:
         module.check()
         if params["keep"] < 1:
             raise NodeError(f"keep is {params['keep']}: the new snapshot at least has to be kept. Give 1 or more.")
-        credentials = Credentials(params["ca_file"], params["certificate_file"], params["key_file"])
+        credentials = arguments.credentials(params)
         wanted = Wanted(
             params["name"],
             params["directory"],

@@ -138,6 +138,11 @@ options:
         version_added: 0.10.0
         type: str
         default: ""
+      certificatesDir:
+        description: The folder of kubeadm's certificates, which is noted for O(state=absent). Without it, C(/etc/kubernetes/pki).
+        version_added: 0.10.0
+        type: str
+        default: ""
   lease_access:
     description:
       - How a machine that is to join asks the cluster whether the run of O(fencing) still holds its lock, having no credentials of its own yet.
@@ -307,6 +312,7 @@ DATA_OPTIONS = {
     "postKubeadmCommands": {"type": "list", "elements": "str", "default": []},
     "images": arguments.IMAGES,
     "etcdDataDir": {"type": "str", "default": ""},
+    "certificatesDir": {"type": "str", "default": ""},
 }
 
 LEASE_OPTIONS = {

@@ -39,7 +39,7 @@ spec:
   containers:
   - command:
     - kube-apiserver
-    - --tls-cert-file={pki}/apiserver.crt
+    - --kubelet-client-certificate={pki}/apiserver-kubelet-client.crt
 """
 
 

@@ -23,6 +23,7 @@ from ..common import settings
 from ..common.bounded_yaml import read_json
 from ..common.https import HttpClient, NotAsked, Unreachable, client_context, split_url
 from ..common.legible import one_line
+from .certificates_dir import certificates_dir
 from .types import UNIMPLEMENTED, Alarm, EtcdError, Member, MemberList, Snapshot, Status
 
 _SHA256_BYTES = 32
@@ -44,11 +45,12 @@ class Credentials:
     key_file: str
 
 
-KUBEADM_CREDENTIALS = Credentials(
-    "/etc/kubernetes/pki/etcd/ca.crt",
-    "/etc/kubernetes/pki/etcd/healthcheck-client.crt",
-    "/etc/kubernetes/pki/etcd/healthcheck-client.key",
-)
+def kubeadm_credentials() -> Credentials:
+    """Return the files of kubeadm's health check of this machine's etcd."""
+    folder = os.path.join(certificates_dir(), "etcd")
+    return Credentials(
+        *(os.path.join(folder, name) for name in ("ca.crt", "healthcheck-client.crt", "healthcheck-client.key"))
+    )
 
 
 def refusal(url: str, credentials: t.Optional[Credentials]) -> str:

@@ -14,14 +14,14 @@ import os
 import re
 import socket
 import typing as t
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from ..common import guard
 from ..common.guard import NodeError
 from ..common.https import Unreachable, split_url
 from ..workload_api.api import ADMIN_KUBECONFIG
 from .data_dir import DATA_DIR, etcd_data
-from .gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
+from .gateway import Credentials, Gateway, kubeadm_credentials
 from .snapshot import database
 from .types import LOCAL_MEMBER, EtcdError, Member
 
@@ -41,7 +41,7 @@ class Places:
     kubernetes: str = "/etc/kubernetes"
     kubeconfig: str = ADMIN_KUBECONFIG
     etcd_url: str = LOCAL_MEMBER
-    credentials: t.Optional[Credentials] = KUBEADM_CREDENTIALS
+    credentials: t.Optional[Credentials] = field(default_factory=kubeadm_credentials)
     kubelet: str = "kubelet"
 
     @property

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ..common import sealed
 from ..common.guard import NodeError, read_text
 from ..common.https import Unreachable
-from ..node.certificates.end_dates import PKI_DIRECTORY
+from ..common.kubernetes_facts import DEFAULT_CERTIFICATES_DIR
 from ..node.host import claim as host_claim
 from ..node.host import external_etcd, host_facts
 from ..node.host import fitness as host_fitness
@@ -48,7 +48,7 @@ class Places:
     kubeconfig: str = ADMIN_KUBECONFIG
     kubectl: str = "kubectl"
     kubelet_flags: str = KUBELET_FLAGS
-    pki: str = PKI_DIRECTORY
+    pki: str = DEFAULT_CERTIFICATES_DIR
 
 
 def read(configuration: str, key: str, timeout: float, places: t.Optional[Places] = None) -> Object:

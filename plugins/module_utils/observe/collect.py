@@ -20,7 +20,8 @@ from ..common import guard, timed_command
 from ..common.https import Unreachable
 from ..common.values import now_rfc3339
 from ..etcd import local
-from ..etcd.gateway import KUBEADM_CREDENTIALS, Credentials
+from ..etcd.certificates_dir import certificates_dir
+from ..etcd.gateway import Credentials, kubeadm_credentials
 from ..etcd.restore import single_voter_unit
 from ..etcd.types import LOCAL_MEMBER
 from ..etcd.view import View, look_again, members_view
@@ -64,10 +65,10 @@ class Places:
 
     kubeconfig: str = ADMIN_KUBECONFIG
     manifests: str = MANIFESTS_DIRECTORY
-    pki: str = end_dates.PKI_DIRECTORY
+    pki: str = field(default_factory=certificates_dir)
     kubectl: str = "kubectl"
     etcd_url: str = LOCAL_MEMBER
-    etcd_credentials: Credentials = KUBEADM_CREDENTIALS
+    etcd_credentials: Credentials = field(default_factory=kubeadm_credentials)
     bootstrap: bootstrap.Places = field(default_factory=bootstrap.Places)
 
 
@@ -144,7 +145,7 @@ def collect(
             "staticPodManifests": manifests,
             "etcdData": bool(etcd_folders.data(where.bootstrap)),
             "diskFreeBytes": disk.f_bavail * disk.f_frsize,
-            "certificates": end_dates.expiry(where.pki),
+            "certificates": end_dates.expiry(where.pki, os.path.dirname(where.manifests)),
             "componentHealth": component_health(manifests),
             "bootstrap": bootstrap.read_state(where.bootstrap),
             "storedMembers": _stored_members(etcd.result(), where),

@@ -50,7 +50,7 @@ def init_data(
 
     In: hub objects, the machine's own configuration (machine_configuration.py), endpoint {host, port}, PEM material by purpose, the
     machine's own address. Out: {kind, kubeadmVersion, config (YAML text), kubeadmArgs, files, users, preKubeadmCommands,
-    postKubeadmCommands}, and etcdDataDir where it is set; files are {path, content (base64), owner, permissions, append}. The document
+    postKubeadmCommands}, and etcdDataDir and certificatesDir where they are set; files are {path, content (base64), owner, permissions, append}. The document
     holds private keys: it is a secret as a whole. Raises ManifestError.
     """
     name, version = str(machine["metadata"]["name"]), _version(machine, control_plane)
@@ -117,7 +117,7 @@ def worker_data(
     version = str(machine["spec"]["version"])
     rendered = render.join_documents(join, version)
     data = _data("join", JOIN_CONFIG_PATH, rendered, configuration, name, version, {})
-    return {key: value for key, value in data.items() if key not in ("images", "etcdDataDir")}
+    return {key: value for key, value in data.items() if key not in ("images", "etcdDataDir", "certificatesDir")}
 
 
 def config_spec(control_plane: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -259,8 +259,8 @@ def _data(
             fix = "Remove it from files; certificates are given as Secrets of the cluster."
             raise ManifestError([Violation(f"KubeadmConfig {machine}", "spec.files", file["path"], rule, fix)])
         seen.add(file["path"])
-    etcd = (spec.get("clusterConfiguration") or {}).get("etcd") or {}
-    folder = (etcd.get("local") or {}).get("dataDir")
+    cluster = spec.get("clusterConfiguration") or {}
+    folder = ((cluster.get("etcd") or {}).get("local") or {}).get("dataDir")
     return {
         "kind": kind,
         "kubeadmVersion": version,
@@ -270,6 +270,7 @@ def _data(
         "users": configuration.users,
         "images": image_facts(spec, kind),
         **({"etcdDataDir": folder} if folder else {}),
+        **({"certificatesDir": cluster["certificatesDir"]} if cluster.get("certificatesDir") else {}),
         "preKubeadmCommands": list(spec.get("preKubeadmCommands") or []),
         "postKubeadmCommands": list(spec.get("postKubeadmCommands") or []),
     }

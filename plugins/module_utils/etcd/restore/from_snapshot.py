@@ -24,6 +24,7 @@ from ...common.guard import NodeError
 from ...common.https import Unreachable
 from ...common.values import now_rfc3339
 from ...workload_api.api import own_server
+from ..certificates_dir import certificates_dir
 from ..data_dir import etcd_data
 from ..gateway import Credentials, Gateway
 from ..local import Places, listens
@@ -51,7 +52,7 @@ class RestorePlaces(Places):
     @property
     def cluster_ca(self) -> str:
         """File of the cluster's own certificate authority."""
-        return os.path.join(self.kubernetes, "pki", "ca.crt")
+        return os.path.join(certificates_dir(self.kubernetes, self.state), "ca.crt")
 
 
 def member_identity(manifest: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from ...common import guard, systemd_units
 from ...common.guard import NodeError
 from ...common.redact import redact
 from ...common.values import now_rfc3339
-from . import accounts, etcd_folders, image_check, script, script_messages
+from . import accounts, certificate_folders, etcd_folders, image_check, script, script_messages
 from .phases import PhaseTimes
 
 UNIT_PREFIX = "kubeadm-control-plane-"
@@ -264,6 +264,7 @@ class Bootstrap:
         )
 
     def _prepare(self, data: t.Mapping[str, t.Any], config: str) -> None:
+        certificate_folders.note_folder(self.places, str(data.get("certificatesDir") or ""))
         for user in data.get("users") or []:
             accounts.put_user(user)
         for entry in data.get("files") or []:

@@ -16,12 +16,12 @@ import typing as t
 from ...common import kubernetes_facts, kubernetes_versions, settings, systemd_units, timed_command
 from ...common.guard import NodeError, exclusive, read_text
 from ...common.redact import redact
-from ...etcd.gateway import KUBEADM_CREDENTIALS, Credentials
+from ...etcd.gateway import Credentials, kubeadm_credentials
 from ...etcd.types import LOCAL_MEMBER
 from ...etcd.view import members_view
 from ..components import kubelet
 from ..host import host_facts
-from . import etcd_folders
+from . import certificate_folders, etcd_folders
 from .bootstrap_unit import UNIT_PREFIX, Bootstrap, Places
 
 # In the configuration of kubeadm init or join that a failed attempt leaves.
@@ -36,7 +36,7 @@ def reset(
     places: t.Optional[Places] = None,
     runner: systemd_units.Runner = systemd_units.run,
     etcd_url: str = LOCAL_MEMBER,
-    credentials: Credentials = KUBEADM_CREDENTIALS,
+    credentials: t.Optional[Credentials] = None,
     cri_sockets: t.Sequence[str] = host_facts.CRI_SOCKETS,
 ) -> bool:
     """Reset kubeadm on this machine; return whether there was anything to undo.
@@ -54,13 +54,14 @@ def reset(
     traces = [os.path.join(where.kubernetes, name) for name in ("manifests", "pki", "admin.conf", "kubelet.conf")] + [
         where.record,
         etcd_folders.note(where),
+        *certificate_folders.elsewhere(where),
     ]
     found = [path for path in traces if os.path.isfile(path) or (os.path.isdir(path) and os.listdir(path))]
     data = etcd_folders.data(where)
     if not found and not data:
         return False
     if data and not whole_cluster:
-        _require_no_membership(discard_etcd_data, data, etcd_url, credentials)
+        _require_no_membership(discard_etcd_data, data, etcd_url, credentials or kubeadm_credentials())
     if check:
         return True
     with exclusive(where.state):
@@ -68,10 +69,12 @@ def reset(
         if report.step:
             systemd_units.stop(UNIT_PREFIX + report.step, runner)
         etcd_folders.keep_note(where)
+        certificate_folders.note_folder(where)
         _kubeadm_reset(where, cri_sockets)
         # kubeadm leaves the data of a member that it did not remove itself.
         etcd_folders.empty(where)
-        for path in (where.work, where.kubeadm_run, os.path.join(where.kubernetes, "pki")):
+        certificate_folders.empty(where)
+        for path in (where.work, where.kubeadm_run):
             shutil.rmtree(path, ignore_errors=True)
         for path in (where.sentinel, where.record, etcd_folders.note(where)):
             if os.path.exists(path):

@@ -26,9 +26,10 @@ from dataclasses import dataclass, field
 
 from ...common import guard
 from ...common.guard import NodeError, remedy
+from ...etcd.certificates_dir import KUBELET, certificates_dir, of_kubelet
 
-# Where certificates, kubeconfigs and manifests of a node may be: nothing else is written.
-ROOTS = ("/etc/kubernetes", "/var/lib/kubelet")
+# Where kubeconfigs, manifests and the kubelet's certificates of a node are.
+_ROOTS = (guard.KUBERNETES_DIRECTORY, KUBELET)
 _MOST_BYTES = 1 << 20
 # What a certificate's file ends with that the kubelet has written: the time, to the second.
 _KUBELETS_NAME = re.compile(r"-\d{4}(-\d\d){5}\.pem$")
@@ -58,17 +59,23 @@ class Change:
     flags: t.Mapping[str, str] = field(default_factory=dict)
 
 
-def check_path(path: str, roots: t.Sequence[str] = ROOTS) -> str:
+def roots_of_this_machine() -> tuple[str, ...]:
+    """Return the folders that kubeadm's files are in: nothing else is written."""
+    return tuple(dict.fromkeys((*_ROOTS, certificates_dir(), *filter(None, [of_kubelet()]))))
+
+
+def check_path(path: str, roots: t.Sequence[str] = ()) -> str:
     """Return the path; refuse one outside the certificates' folders.
 
     Raises NodeError.
     """
+    roots = roots or roots_of_this_machine()
     if os.path.normpath(path) != path or not any(path.startswith(f"{root}/") for root in roots):
         raise NodeError(f"{path!r} is no file below {' or '.join(roots)}.", "Nothing was changed. Give one.")
     return path
 
 
-def apply(change: Change, roots: t.Sequence[str] = ROOTS, *, check: bool = False) -> bool:
+def apply(change: Change, roots: t.Sequence[str] = (), *, check: bool = False) -> bool:
     """Apply a change; return whether there was anything to change.
 
     Raises:

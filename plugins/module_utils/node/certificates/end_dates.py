@@ -17,7 +17,6 @@ import time
 from ...common.values import format_time
 from .der import element, from_validity
 
-PKI_DIRECTORY = "/etc/kubernetes/pki"
 # kubeadm's own names (docs/reference/kubeadm.md, "Certificates").
 FILES = (
     "apiserver.crt",
@@ -31,19 +30,19 @@ FILES = (
     "etcd/peer.crt",
     "etcd/healthcheck-client.crt",
 )
-# Kubeconfigs with a client certificate inside, in the folder above; the kubelet's own is another one's, and renews itself.
+# Kubeconfigs with a client certificate inside; the kubelet's own is another one's, and renews itself.
 KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf")
 _CLIENT = re.compile(r"^\s*client-certificate-data:\s*([A-Za-z0-9+/=]+)\s*$", re.MULTILINE)
 _LONGEST = 1 << 20
 _SEQUENCE, _UTC_TIME, _GENERALIZED_TIME = 0x30, 0x17, 0x18
 
 
-def expiry(directory: str = PKI_DIRECTORY) -> dict[str, str]:
+def expiry(directory: str, kubernetes: str) -> dict[str, str]:
     """Return the end date of each of kubeadm's certificates, by file name.
 
     RFC 3339, UTC. A certificate that is missing or can't be read is left out.
 
-    ``directory`` is kubeadm's certificatesDir; the kubeconfigs are in the folder above it.
+    ``directory`` is kubeadm's certificatesDir; the kubeconfigs are in ``kubernetes``.
     """
     found = {}
     for name in FILES:
@@ -54,7 +53,7 @@ def expiry(directory: str = PKI_DIRECTORY) -> dict[str, str]:
             continue
     for name in KUBECONFIGS:
         try:
-            with open(os.path.join(os.path.dirname(directory.rstrip("/")), name), encoding="utf-8") as file:
+            with open(os.path.join(kubernetes, name), encoding="utf-8") as file:
                 inside = _CLIENT.search(file.read(_LONGEST))
             if inside is not None:
                 found[name] = not_after(base64.b64decode(inside.group(1), validate=True).decode("ascii"))

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from ...common import guard, kubernetes_versions, settings, systemd_units, timed_command
 from ...common.guard import NodeError, read_text
 from ...common.redact import redact
+from ...etcd.certificates_dir import certificates_dir
 from ...workload_api.api import own_server
 from ..components import kubelet
 from . import end_dates as certificates
@@ -105,10 +106,8 @@ class NodeCertificates:
         return found
 
     def pki(self) -> str:
-        """Return ClusterConfiguration.certificatesDir, from the API server's manifest."""
-        text = read_text(os.path.join(self.places.kubernetes, "manifests", "kube-apiserver.yaml"))
-        found = re.search(r"--tls-cert-file=([^\s\"']+)/[^/\s\"']+", text)
-        return found.group(1) if found else os.path.join(self.places.kubernetes, "pki")
+        """Return ClusterConfiguration.certificatesDir, as this machine has it."""
+        return certificates_dir(self.places.kubernetes)
 
     def remove_link(self, *, check: bool = False, before_change: t.Callable[[], None] = lambda: None) -> bool:
         """Remove the link that a rotation left from the API server's file.

@@ -19,7 +19,7 @@ import re
 import ssl
 import time
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...common import guard, settings, systemd_units
 from ...common.guard import NodeError
@@ -27,7 +27,7 @@ from ...common.https import HttpClient, Unreachable
 from ...common.kubernetes_facts import DEFAULT_BIND_PORT
 from ...common.quorum import figures
 from ...common.redact import redact
-from ...etcd.gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
+from ...etcd.gateway import Credentials, Gateway, kubeadm_credentials
 from ...etcd.membership import member_states
 from ...etcd.types import LOCAL_MEMBER, EtcdError
 from ...etcd.view import members_view
@@ -52,7 +52,7 @@ class Places:
     proc: str = "/proc"
     pod_logs: str = "/var/log/pods"
     etcd_url: str = LOCAL_MEMBER
-    credentials: t.Optional[Credentials] = KUBEADM_CREDENTIALS
+    credentials: t.Optional[Credentials] = field(default_factory=kubeadm_credentials)
     kubelet: str = "kubelet"
 
     @property
@@ -88,7 +88,7 @@ class StaticPod:
     """
 
     component: str
-    places: Places = Places()
+    places: Places = field(default_factory=Places)
     runner: systemd_units.Runner = systemd_units.run
 
     @property

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 
 from ...common import guard, timed_command
 from ...common.guard import NodeError
-from ..bootstrap import etcd_folders
+from ...etcd.certificates_dir import certificates_dir
+from ..bootstrap import certificate_folders, etcd_folders
 from ..bootstrap.bootstrap_unit import Places
 from ..certificates.der import element
 
@@ -35,6 +36,7 @@ PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "
 _COMM_LENGTH = 15
 _LISTEN = "0A"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
+_AUTHORITY = re.compile(r"^\s*certificate-authority-data:\s*([A-Za-z0-9+/=]+)", re.MULTILINE)
 # Without what follows it in JSON.
 _VERSION = re.compile(r"v\d+\.\d+\.\d+[-+.0-9A-Za-z]*")
 _PROBES = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
@@ -73,6 +75,7 @@ def traces(places: HostPlaces) -> list[str]:
     ]
     found += [*etcd_folders.data(places.node), os.path.join(places.kubelet_state, "config.yaml")]
     found += [places.node.record, etcd_folders.note(places.node)]
+    found += certificate_folders.elsewhere(places.node)
     return [path for path in found if os.path.isfile(path) or (os.path.isdir(path) and _holds_files(path))]
 
 
@@ -112,14 +115,22 @@ def ca_cert_hash(places: HostPlaces) -> str:
 
     The public key is cut out of the certificate by hand: a node has no library that reads one.
     """
-    text = guard.read_text(os.path.join(places.node.kubernetes, "pki", "ca.crt"))
-    found = _CERTIFICATE.search(text)
-    if not found:
-        return ""
+    kubernetes = places.node.kubernetes
+    folder = certificates_dir(kubernetes, places.node.state, places.kubelet_state)
     try:
+        # A worker has the CA where caCertPath says; what kubeadm has made for its kubelet has the CA in any case.
+        text = guard.read_text(os.path.join(folder, "ca.crt")) or _embedded(kubernetes)
+        found = _CERTIFICATE.search(text)
+        if not found:
+            return ""
         return f"sha256:{hashlib.sha256(_public_key_info(base64.b64decode(found.group(1)))).hexdigest()}"
     except (ValueError, IndexError):
         return "unreadable"
+
+
+def _embedded(kubernetes: str) -> str:
+    found = _AUTHORITY.search(guard.read_text(os.path.join(kubernetes, "kubelet.conf")))
+    return base64.b64decode(found.group(1)).decode(errors="replace") if found else ""
 
 
 def _public_key_info(certificate: bytes) -> bytes:

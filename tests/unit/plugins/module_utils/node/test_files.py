@@ -159,17 +159,16 @@ def test_what_is_no_certificate_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n")
     (tmp_path / "front-proxy-ca.crt").write_bytes(b"\xff\xfe")
     (tmp_path / "apiserver-kubelet-client.crt").write_text(good[:300] + "\n-----END CERTIFICATE-----\n")
-    assert end_dates.expiry(str(tmp_path)) == {"apiserver.crt": "2030-01-01T00:00:00Z"}
+    assert end_dates.expiry(str(tmp_path), str(tmp_path / "kubernetes")) == {"apiserver.crt": "2030-01-01T00:00:00Z"}
 
 
 def test_the_client_certificates_inside_kubeconfigs_end_too(tmp_path: Path) -> None:
     inside = base64.b64encode(certificate(datetime.datetime(2031, 2, 3)).encode()).decode()
-    (tmp_path / "pki").mkdir()
     user = f"users:\n- name: admin\n  user:\n    client-certificate-data: {inside}\n    client-key-data: c2VjcmV0\n"
     (tmp_path / "admin.conf").write_text(user)
     (tmp_path / "scheduler.conf").write_text("client-certificate-data: bm9uZQ==\n")
     (tmp_path / "controller-manager.conf").write_text("client-certificate: /var/lib/pem\n")
-    assert end_dates.expiry(str(tmp_path / "pki")) == {"admin.conf": "2031-02-03T00:00:00Z"}
+    assert end_dates.expiry("/srv/pki", str(tmp_path)) == {"admin.conf": "2031-02-03T00:00:00Z"}
 
 
 def places(tmp_path: Path) -> Places:

@@ -211,6 +211,13 @@ def test_the_folder_of_etcds_data_goes_along() -> None:
         assert "etcdDataDir" not in make({})[0]
 
 
+def test_the_folder_of_kubeadms_certificates_goes_along() -> None:
+    config = {"clusterConfiguration": {"certificatesDir": "/pki"}}
+    for make in (init, join):
+        assert make(config)[0]["certificatesDir"] == "/pki"
+        assert "certificatesDir" not in make({})[0]
+
+
 def test_files_users_and_commands() -> None:
     config = {
         "files": [

@@ -1,0 +1,63 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Folder of kubeadm's certificates on this machine: ``ClusterConfiguration.certificatesDir``.
+
+A machine has no ClusterConfiguration of its own: its API server's manifest and its kubelet's configuration name files in that folder. There is neither
+before kubeadm has begun nor after its reset; so a bootstrap and a reset keep a note of a folder that isn't the default.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from ..common import guard
+
+KUBELET = "/var/lib/kubelet"
+# extraArgs may lead the API server's other flags elsewhere (docs/reference/kubeadm.md, "Certificates").
+_API_SERVER = re.compile(r"--kubelet-client-certificate=[\"']?([^\s\"']+)/apiserver-kubelet-client\.crt")
+_KUBELET = re.compile(r"^\s*clientCAFile:\s*[\"']?([^\s\"']+)/ca\.crt", re.MULTILINE)
+_LONGEST_PATH = 4096
+
+
+def note(state: str = guard.STATE_DIRECTORY) -> str:
+    """Return the path of the note about the folder."""
+    return os.path.join(state, "certificates-dir")
+
+
+def made_by_kubeadm(kubernetes: str = guard.KUBERNETES_DIRECTORY, state: str = guard.STATE_DIRECTORY) -> str:
+    """Return the API server's folder, else the noted one, else ""."""
+    found = _API_SERVER.search(guard.read_text(os.path.join(kubernetes, "manifests", "kube-apiserver.yaml")))
+    return _checked(found.group(1) if found else "") or _checked(guard.read_text(note(state)))
+
+
+def certificates_dir(
+    kubernetes: str = guard.KUBERNETES_DIRECTORY, state: str = guard.STATE_DIRECTORY, kubelet: str = KUBELET
+) -> str:
+    """Return the folder of kubeadm's certificates on this machine.
+
+    Where a restore has taken the manifests away, it is the kubelet's folder, if that is a control plane node's. kubeadm's default where nothing names one.
+    """
+    own = of_kubelet(kubelet)
+    # A user may lead the kubelet's own flag elsewhere.
+    own = own if own and os.path.exists(os.path.join(own, "apiserver.crt")) else ""
+    return made_by_kubeadm(kubernetes, state) or own or os.path.join(kubernetes, "pki")
+
+
+def of_kubelet(kubelet: str = KUBELET) -> str:
+    """Return the folder of the kubelet's CA certificate, "" without one."""
+    found = _KUBELET.search(guard.read_text(os.path.join(kubelet, "config.yaml")))
+    return _checked(found.group(1) if found else "")
+
+
+def _checked(named: str) -> str:
+    # A longer path is none on Linux, and another one could forge the text of a message.
+    fits = os.path.isabs(named) and len(named) < _LONGEST_PATH and named.isprintable()
+    return os.path.normpath(named) if fits else ""
+
+
+def keep_note(folder: str, kubernetes: str, state: str) -> None:
+    """Write the note, where a folder is named that isn't the default."""
+    if folder and os.path.normpath(folder) != os.path.join(kubernetes, "pki"):
+        guard.write_atomically(note(state), f"{folder}\n".encode())
