@@ -14,6 +14,7 @@ from ...module_utils.common.values import parse_time
 from ...module_utils.workload_api import static_pod_flags
 from ..objects import kinds
 from ..records.cluster_objects import ClusterObjects, Object
+from ..records.machine_objects import node_name
 
 _MAX_TEXT = 4096
 
@@ -69,7 +70,7 @@ def drift(objects: ClusterObjects, pods: t.Optional[t.Sequence[Object]]) -> list
     found = []
     for machine in objects.all_machines:
         name = str(machine["metadata"]["name"])
-        node = ((machine.get("status") or {}).get("nodeRef") or {}).get("name") or name
+        node = node_name(objects, machine)
         spec = (objects.kubeadm_configs.get(name) or {}).get("spec")
         if isinstance(spec, dict):
             own = [each for each in pods or () if each["node"] == node]
@@ -97,7 +98,6 @@ def perhaps_ended(objects: ClusterObjects, workload: Object, now: str) -> list[s
         config = objects.kubeadm_configs.get(name) or {}
         recorded = (config.get("metadata", {}).get("annotations") or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
         end, moment = parse_time(recorded), parse_time(now)
-        node = ((machine.get("status") or {}).get("nodeRef") or {}).get("name") or name
-        if node in refused or (end is not None and moment is not None and end <= moment):
+        if node_name(objects, machine) in refused or (end is not None and moment is not None and end <= moment):
             found.append(name)
     return found

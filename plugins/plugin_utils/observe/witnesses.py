@@ -14,6 +14,7 @@ from ...module_utils.common.quorum import member_states
 from ...module_utils.common.values import condition_of
 from ..objects.conditions import HEALTH_CHECK_SUCCEEDED
 from ..records.cluster_objects import ClusterObjects, Object
+from ..records.machine_objects import node_name
 
 # How many machines are tried, at most, until one answers: each that is dead costs a connection's timeout.
 MOST_ASKED = 3
@@ -85,8 +86,7 @@ def _dead(objects: ClusterObjects, etcd: Object) -> set[str]:
     found = set()
     for machine in objects.bootstrapped_machines():
         name = str(machine["metadata"]["name"])
-        node = (machine.get("status", {}).get("nodeRef") or {}).get("name") or name
-        if node not in healthy:
+        if node_name(objects, machine) not in healthy:
             found.add(name)
     return found
 

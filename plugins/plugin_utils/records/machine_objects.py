@@ -16,6 +16,7 @@ from ..documents import names
 from ..objects import kinds
 from ..objects.bootstrap_data import config_spec
 from ..objects.convert.to_hub import without_zero_values
+from ..objects.instance_data.node_names import expected_node_name
 from ..pki.secrets import controller_reference
 from ..store.base import kind_ref_of
 from .cluster_objects import (
@@ -279,3 +280,9 @@ def new_machine(cluster: str, reference: Object, metadata: Object, version: str,
         spec["failureDomain"] = failure_domain
     metadata["finalizers"] = [FINALIZERS[MACHINE]]
     return {"apiVersion": kinds.API_CLUSTER, "kind": MACHINE[1], "metadata": metadata, "spec": spec, "status": {}}
+
+
+def node_name(objects: ClusterObjects, machine: Object) -> str:
+    """Return the name of a Machine's Node, recorded or expected."""
+    name = str(machine["metadata"]["name"])
+    return expected_node_name(machine, objects.kubeadm_configs.get(name), objects.infrastructure_machines.get(name))

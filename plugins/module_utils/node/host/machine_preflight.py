@@ -146,6 +146,7 @@ def _fitness(wanted: Wanted, where: HostPlaces) -> list[Check]:
         version=wanted.version,
         ports=wanted.ports,
         cri_socket=wanted.cri_socket,
+        towards=wanted.endpoint.rpartition(":")[0].strip("[]"),
         now=wanted.now,
         ca_cert_hash=own or ("none" if wanted.existing else ""),
     )

@@ -82,8 +82,8 @@ class MachineView:
     @property
     def node_name(self) -> str:
         """Return the Node's name: observed, else recorded, else the expected one."""
-        known = self.node or (self.machine.get("status") or _EMPTY).get("nodeRef") or _EMPTY
-        return str(known.get("name") or expected_node_name(self.machine, self.config, self.infrastructure))
+        seen = (self.node or _EMPTY).get("name")
+        return str(seen or expected_node_name(self.machine, self.config, self.infrastructure))
 
     @property
     def node_known(self) -> bool:

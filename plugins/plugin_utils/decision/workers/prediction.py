@@ -13,6 +13,7 @@ from ....module_utils.common.values import format_time, parse_time
 from ...objects import kinds
 from .. import terms
 from ..plan.times import LONG_AGO
+from ..snapshot.typed_snapshot import machine_view
 from .worker_view import identity_of, is_foreign
 
 Object = dict[str, Any]
@@ -54,7 +55,7 @@ def removed(snapshot: Object, decision: Object) -> Object:
     known = {node["name"]: node for node in snapshot["workload"].get("workers") or ()}
     nodes = {
         name
-        for name, each in ((_node_name(one["machine"]), one) for one in going)
+        for name, each in ((machine_view(one).node_name, one) for one in going)
         # Another machine's stays.
         if name in known
         and not is_foreign(known[name], identity_of(each["machine"], each.get("infrastructureMachine")))
@@ -134,7 +135,7 @@ def _new(snapshot: Object, workers: Object, entry: Object, names: Collection[str
 def _joined(entry: Object, now: str) -> Object:
     machine = dict(entry["machine"])
     status = dict(machine.get("status") or {})
-    status["nodeRef"] = {"name": _node_name(machine)}
+    status["nodeRef"] = {"name": machine_view(entry).node_name}
     status["bootstrap"] = {"state": terms.SUCCEEDED, "message": "", "startedAt": now}
     ready = {"type": "Ready", "status": terms.TRUE, "reason": "Ready", "message": "", "lastTransitionTime": LONG_AGO}
     status["conditions"] = [each for each in status.get("conditions") or [] if each["type"] != "Ready"] + [ready]
@@ -152,7 +153,7 @@ def _joined(entry: Object, now: str) -> Object:
 
 def _node(machine: Object) -> Object:
     return {
-        "name": _node_name(machine),
+        "name": str(machine["status"]["nodeRef"]["name"]),
         "kubeletVersion": str(machine["spec"].get("version") or ""),
         "labels": {},
         "taints": [],
@@ -169,7 +170,3 @@ def _owner(kind: str, name: str) -> Object:
 
 def _name(obj: Object) -> str:
     return str(obj["metadata"]["name"])
-
-
-def _node_name(machine: Object) -> str:
-    return str(((machine.get("status") or {}).get("nodeRef") or {}).get("name") or _name(machine))

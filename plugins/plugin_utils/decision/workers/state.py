@@ -15,6 +15,7 @@ from ...objects.conditions import HEALTH_MARKS
 from .. import terms
 from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of
 from .conditions import Conditions, machine_conditions
+from .held_back import not_removed
 from .numbers import is_available
 from .worker_view import DeploymentView, Workers, read_workers
 
@@ -47,7 +48,12 @@ def _deployment(deployment: DeploymentView, conditions: Conditions) -> Object:
         "deleting": deployment.deleting,
         "templates": "present" if deployment.has_config and deployment.has_template else "missing",
         "current": deployment.set_name(),
-        "machines": {machine.name: _machine(deployment, machine, conditions) for machine in deployment.machines},
+        # One that this run could not remove counts as gone, so that a plan's later steps are found; it is told at the end.
+        "machines": {
+            machine.name: _machine(deployment, machine, conditions)
+            for machine in deployment.machines
+            if not_removed(deployment, machine) is None
+        },
     }
 
 

@@ -218,7 +218,7 @@ def _match_nodes(view: View, machines: list[MachineView]) -> None:
     for machine in machines:
         recorded = ((machine.machine.get("status") or _EMPTY).get("nodeRef") or _EMPTY).get("name")
         known = identity_of(machine.machine, machine.infrastructure)
-        node = nodes.get(recorded or machine.name)
+        node = nodes.get(machine.node_name)
         if node is not None and is_foreign(node, known):
             machine.impostor, node = str(node["name"]), None
         elif node is None and not recorded:

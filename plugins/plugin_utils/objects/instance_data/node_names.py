@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Name of a machine's Node and etcd member before either was observed.
+"""Name of a machine's Node and etcd member, recorded or expected.
 
 Source: docs/reference/kubeadm.md, "Joining".
 """
@@ -16,15 +16,18 @@ from .machine_data import Object, machine_values
 
 
 def expected_node_name(machine: Object, kubeadm_config: Optional[Object], infrastructure: Optional[Object]) -> str:
-    """Return the name that kubeadm gives a machine's Node and etcd member.
+    """Return the name of a machine's Node and etcd member.
 
-    It is the machine's own where its KubeadmConfig names no other one, or one that can't be filled in.
+    It is the recorded one, else the one that kubeadm gives it: the machine's own where its KubeadmConfig names no other one, or one that can't be filled in.
 
     Args:
         machine: the Machine.
         kubeadm_config: its KubeadmConfig.
         infrastructure: its infrastructure machine, as its provider has recorded it.
     """
+    recorded = ((machine.get("status") or {}).get("nodeRef") or {}).get("name")
+    if recorded:
+        return str(recorded)
     values, report = machine_values(machine, infrastructure), Report("")
     written = _written(kubeadm_config)
     found = rendering.render(written, values, infrastructure or {}, "", report) if isinstance(written, str) else ""

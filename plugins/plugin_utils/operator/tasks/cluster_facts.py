@@ -21,6 +21,7 @@ from ...objects import actions, kinds
 from ...objects.conditions import READY
 from ...observe.observation import observe
 from ...records.cluster_objects import ClusterObjects, Object
+from ...records.machine_objects import node_name
 from ...records.workers import versions_in_place
 from ...workload import swap
 from .. import freeze
@@ -166,7 +167,7 @@ class Facts:
             name = str(each["metadata"]["name"])
             nodes.append(
                 NodeFacts(
-                    name=str((status.get("nodeRef") or {}).get("name") or name),
+                    name=node_name(self._objects, each),
                     control_plane=True,
                     labels=dict.fromkeys(ROLE_LABELS, ""),
                     kubelet_version=str(each["spec"].get("version") or ""),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ...decision import terms
 from ...objects import kinds
-from ...objects.instance_data.node_names import expected_node_name
 from ...records.cluster_objects import ClusterObjects, Object
+from ...records.machine_objects import node_name
 
 # Written on a Machine while its Node is drained: after its infrastructure is gone its host may join again, as a new Node of the old name.
 NODE_UID_ANNOTATION = kinds.ANNOTATION_PREFIX + "node-uid"
@@ -28,8 +28,7 @@ def possible_name(objects: ClusterObjects, machine: Object, worker: bool) -> str
     state = ((machine.get("status") or {}).get("bootstrap") or {}).get("state")
     if recorded_name(machine) or not (state in (terms.RUNNING, terms.FAILED) or (worker and state == terms.SUCCEEDED)):
         return recorded_name(machine)
-    name = str(machine["metadata"]["name"])
-    return expected_node_name(machine, objects.kubeadm_configs.get(name), objects.infrastructure_machines.get(name))
+    return node_name(objects, machine)
 
 
 def identity(objects: ClusterObjects, machine: Object, worker: bool, with_uid: bool) -> Object:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,13 @@ import json, sys
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import host_facts
 print(json.dumps(host_facts.own_address(*sys.argv[1:])))
 """
+NEEDS = """
+import json, sys
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.machine_preflight import Wanted, look_at
+found = look_at(Wanted("v1.31.0", ports=(), node_name="localhost", endpoint=sys.argv[1], timeout=0.1))
+print(json.dumps([each.name for each in found if not each.ok and "-proc-sys-" in each.name]))
+"""
+NO_FORWARDING = "for each in ipv4/ip_forward ipv6/conf/default/forwarding; do echo 0 > /proc/sys/net/$each; done"
 ONE = "ip address add 198.51.100.5/24 dev eth0; ip route add default via 198.51.100.1"
 # The API server's address of another network, and the way out by the first.
 TWO = f"{ONE}; ip address add 203.0.113.5/24 dev eth1"
@@ -43,16 +51,20 @@ def network() -> list[str]:
     return words
 
 
-def asked(network: list[str], folder: Path, commands: str, wanted: str, towards: str) -> tuple[str, str]:
+def answer(network: list[str], folder: Path, commands: str, program: str, *arguments: str) -> t.Any:
     (folder / "hosts").write_text(NAMES)
     made = (
         f"mount --bind {folder}/hosts /etc/hosts; ip link set lo up; ip link add eth0 type veth peer eth1; "
         f'ip link set eth0 up; ip link set eth1 up; {commands}; exec "$@"'
     )
-    words = [*network, "sh", "-ec", made, "sh", sys.executable, "-c", ASK, wanted, towards]
+    words = [*network, "sh", "-ec", made, "sh", sys.executable, "-c", program, *arguments]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    address, problem = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def asked(network: list[str], folder: Path, commands: str, wanted: str, towards: str) -> tuple[str, str]:
+    address, problem = answer(network, folder, commands, ASK, wanted, towards)
     return address, problem
 
 
@@ -115,3 +127,20 @@ def test_what_can_not_be_told_is_asked_for(
 def test_an_address_that_was_chosen_is_the_hosts_own() -> None:
     assert host_facts.own_address("127.0.0.1") == ("127.0.0.1", "")
     assert host_facts.own_address("192.0.2.77") == ("", "192.0.2.77 is not an address of this host")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "setting"),
+    [
+        ("198.51.100.9:6443", "ipv4-ip_forward"),
+        ("[2001:db8:6::9]:6443", "ipv6-conf-default-forwarding"),
+        ("six.example:6443", "ipv6-conf-default-forwarding"),
+        ("", "ipv4-ip_forward"),
+    ],
+)
+def test_preflight_asks_for_what_the_endpoints_family_needs(
+    network: list[str], tmp_path: Path, endpoint: str, setting: str
+) -> None:
+    """The host has addresses of both, and a cluster with that endpoint uses one of them."""
+    found = answer(network, tmp_path, f"{BOTH}; {NO_FORWARDING}", NEEDS, endpoint)
+    assert found == [f"FileContent--proc-sys-net-{setting}"]

@@ -23,6 +23,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.pla
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.follow import departure, position
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.predict import predict
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import worker_obstacles
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.plans import kept_plans
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
@@ -98,3 +99,23 @@ def test_an_approved_plan_is_left_when_another_worker_would_go() -> None:
     assert found is not None and (
         found.approved is None or found.now is None or found.approved["target"] != found.now["target"]
     )
+
+
+def test_a_removal_that_hangs_holds_no_approved_one() -> None:
+    """What needs no consent goes first, as a step of its own; the rest follows where it can't be done in this run."""
+    builder = deployment(healthy(1), 3).strategy(0, 1).worker("a", "old", deleting=True)
+    for name in "bcd":
+        builder.worker(name, "old")
+    document = planned(builder, replace="ask")
+    first, second, *_later = document["steps"]
+    assert [[each["machine"] for each in step["target"]["workers"]] for step in (first, second)] == [["a"], ["b"]]
+    snapshot = builder.build()
+    snapshot["policy"] = {"replace": "ask", "approved": True}
+    assert position(document, snapshot, decide(snapshot)).step is first
+    worker_obstacles.add_failed(snapshot, [{"name": "a", "message": "it is still drained", "removal": True}])
+    decision = decide(snapshot)
+    assert position(document, snapshot, decision).step is second
+    # As many as maxUnavailable lets go.
+    snapshot = predict(snapshot, decision)
+    found = decide(snapshot)
+    assert (found["action"], [each["reason"] for each in found["blockedOn"]]) == (terms.BLOCKED, ["WorkerNotRemoved"])

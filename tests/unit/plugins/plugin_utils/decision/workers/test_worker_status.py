@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from builders import healthy
 from worker_snapshots import NAME, SETS, WorkerBuilder, deployment
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    read_snapshot,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.workers.worker_view import read_workers
 
 Object = dict[str, Any]
 
@@ -99,3 +104,23 @@ def test_conditions_of_the_cluster() -> None:
         "WorkerMachinesUpToDate": "True",
     }
     assert not names & set(states(decide(healthy(1).build())["conditions"]["cluster"]))
+
+
+@pytest.mark.parametrize(
+    "spec", [{"name": "Web-1"}, {}], ids=["by the name that its configuration gives", "by its machine-id"]
+)
+def test_a_node_of_another_name_is_a_workers(spec: Object) -> None:
+    """nodeRegistration.name, or what the kubelet calls itself. A Node of the machine's own name is another one's."""
+    builder = deployment(healthy(1), 1).worker("w1", ready="").node("web-1")
+    entry = builder.machine("w1")
+    del entry["machine"]["status"]["nodeRef"]
+    entry["kubeadmConfig"]["spec"]["joinConfiguration"]["nodeRegistration"] = spec
+    node = builder.builder.workload["workers"][0]
+    if spec:
+        node["machineID"] = ""
+        builder.node("w1")
+        builder.builder.workload["workers"][1]["machineID"] = "id-other"
+    else:
+        node["machineID"] = "id-w1"
+    [machine] = read_workers(read_snapshot(builder.build())).machines
+    assert machine.node is not None and machine.node["name"] == "web-1" and machine.impostor == ""
