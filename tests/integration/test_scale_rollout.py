@@ -107,8 +107,15 @@ def test_what_is_missing_or_meant_for_too_many_is_refused(stored: Stored) -> Non
     stored.manifest("other")
     run = stored.playbook("scale", "-e", "control_plane_replicas=5").failed()
     assert "2 clusters are selected" in run.text and "--limit" in run.text
-    for playbook in ("rollout", "abort"):
-        assert "2 clusters are selected" in stored.playbook(playbook).failed().text
+    assert "Nothing was done" in run.text and "would set spec.replicas of the control plane to 5." in run.text
+    for playbook, edit in (
+        ("rollout", "set spec.rollout.after of the control plane to now, so that all of its machines are replaced."),
+        ("abort", "abort its Action."),
+        ("action", "carry out an Action on its running Nodes."),
+    ):
+        text = stored.playbook(playbook).failed().text
+        assert f"2 clusters are selected (other, {NAME})" in text or f"2 clusters are selected ({NAME}, other)" in text
+        assert f"for each of them this playbook would {edit}" in text and "-e control_plane_several=true" in text
     assert "2 clusters are selected" not in stored.playbook("pause").failed().text
     text = (stored.folder / "clusters" / "other.yaml").read_text()
     assert "replicas: 3" in text
