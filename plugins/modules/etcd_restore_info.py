@@ -39,11 +39,13 @@ etcd:
   returned: success
   type: dict
 data:
-  description: The C(revision) of this machine's own data, or the C(message) that says why it is unknown.
+  description:
+    - The C(revision) and the C(clusterID) of this machine's own data, or the C(message) that says why they are unknown. Of a machine that was stopped, they
+      are those of the data that was moved aside.
   returned: success
   type: dict
 snapshots:
-  description: The snapshots on this machine, the highest revision first - C(path), C(revision), C(taken_at), C(bytes), C(sha256), C(message).
+  description: The snapshots on this machine, the highest revision first - C(path), C(revision), C(cluster_id), C(taken_at), C(bytes), C(sha256), C(message).
   returned: success
   type: list
   elements: dict

@@ -139,11 +139,24 @@ def membership(places: Places, timeout: float = 3.0) -> Membership:
                 f"{places.manifest} is not there: no etcd runs on this machine.",
                 "Name a control plane node with an etcd of kubeadm's.",
             ) from None
-        members = stored_members(manifest)
-        found = _OWN_URLS.search(manifest)
-        urls = set(found.group(1).split(",")) if found else set()
-        own = [member.id for member in members if urls & set(member.peer_urls)]
-        return Membership(own[0] if len(own) == 1 else 0, members)
+        return stored_membership(manifest, os.path.join(etcd_data(manifest), "member"))
+
+
+def stored_membership(manifest: str, member: str) -> Membership:
+    """Return the membership by the database of an etcd that doesn't run.
+
+    Args:
+        manifest: its static pod manifest, whose peer URL tells which member it is.
+        member: the folder ``member`` of its data.
+
+    Raises:
+        NodeError: the database can't be read.
+    """
+    members = database.stored_members(os.path.join(member, "snap", "db"))
+    found = _OWN_URLS.search(manifest)
+    urls = set(found.group(1).split(",")) if found else set()
+    own = [each.id for each in members if urls & set(each.peer_urls)]
+    return Membership(own[0] if len(own) == 1 else 0, members)
 
 
 def listens(addresses: t.Iterable[tuple[str, int]], seconds: float = 2.0) -> str:
@@ -170,11 +183,3 @@ def told_members(places: Places) -> list[dict[str, t.Any]]:
         {**member.document(), "listens": bool(listens(seen.addresses(member.id)))}
         for member in ([] if seen.answered else seen.members)
     ]
-
-
-def stored_members(manifest: str) -> tuple[Member, ...]:
-    """Return the members in the database of a manifest's etcd.
-
-    Raises NodeError.
-    """
-    return database.stored_members(os.path.join(etcd_data(manifest), "member", "snap", "db"))

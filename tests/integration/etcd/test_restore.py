@@ -169,7 +169,7 @@ def test_the_restored_cluster_is_another_one_for_the_members_of_before(node: Nod
 
 def test_without_a_snapshot_the_own_data_is_gone_on_with(node: Node) -> None:
     found = info.gather(node.unit(), os.path.dirname(node.snapshot))
-    assert found["data"] == {"revision": node.revision + 1, "message": ""}
+    assert (found["data"]["revision"], found["data"]["message"]) == (node.revision + 1, "")
     assert [(each["path"], each["revision"]) for each in found["snapshots"]] == [(node.snapshot, node.revision)]
     assert found["etcd"]["answers"] and found["etcd"]["leader"] is None
     assert [each["listens"] for each in found["etcd"]["members"]] == ["", "", ""]
@@ -280,6 +280,9 @@ def test_an_etcd_with_its_quorum_and_members_that_are_alive_are_left_alone(node:
     with pytest.raises(RestoreError, match=r"listens at .*3 voters, quorum 2; without this one 2 at most") as caught:
         Unit(working).start(Wanted(node.snapshot, node.revision))
     assert caught.value.reason == "OthersAlive"
+    # Whoever can stop those is told first what would be refused then.
+    with pytest.raises(ContentsError):
+        Unit(working).start(Wanted(node.snapshot, node.revision - 1), check=True)
     node.perform(Wanted(node.snapshot, node.revision))
     node.unit().settle()
     with pytest.raises(RestoreError, match="1 voter, quorum 1") as caught:
@@ -294,10 +297,52 @@ def test_a_fenced_machine_stays_stopped_and_can_be_restored_all_the_same(node: N
     changed, kept = fence(node.restore)
     assert changed and os.path.isdir(kept) and node.data() == ["member-before-fenced"]
     assert fence(node.restore) == (False, kept)
-    assert info.gather(node.unit(), "/nonexistent")["stopped"] is True
+    told = info.gather(node.unit(), "/nonexistent")
+    assert told["stopped"] is True and told["data"]["revision"] == node.revision + 1
+    assert [each["listens"] for each in told["etcd"]["members"]] == ["", "", ""] and told["etcd"]["memberID"]
     assert node.perform(Wanted(node.snapshot, node.revision))["state"] == SUCCEEDED
     assert node.value(b"kept") == "safe"
     assert info.gather(node.unit(), "/nonexistent")["stopped"] is False
+
+
+def test_what_a_fence_moved_aside_can_be_restored_from(node: Node) -> None:
+    """Of two fences, the data of the second one."""
+    fence(node.restore)
+    data = node.member.directory / "data"
+    shutil.copytree(data / "member-before-fenced", data / "member")
+    shutil.rmtree(data / "member-before-fenced" / "snap")
+    _changed, kept = fence(node.restore)
+    assert kept.startswith(str(data / "member-before-fenced-")) and fence(node.restore) == (False, kept)
+    known = info.gather(node.unit(), "/nonexistent")["data"]["revision"]
+    assert node.perform(Wanted("", known))["state"] == SUCCEEDED
+    assert (node.value(b"kept"), node.value(b"later")) == ("safe", "lost")
+
+
+def test_members_that_are_alive_are_found_from_a_fenced_machine_too(node: Node) -> None:
+    fence(node.restore)
+    node.restore.listens = lambda addresses: next((f"{host}:{port}" for host, port in addresses), "")
+    with pytest.raises(RestoreError, match="listens at") as caught:
+        node.unit().start(Wanted("", node.revision + 1), check=True)
+    assert caught.value.reason == "OthersAlive"
+
+
+def test_the_data_tells_which_etcd_cluster_it_is_of(node: Node) -> None:
+    def of_data() -> t.Any:
+        return info.gather(node.unit(), "/nonexistent")["data"]["clusterID"]
+
+    with node.gateway() as gateway:
+        before = f"{gateway.status().cluster_id:016x}"
+    assert of_data() == before
+    node.perform(Wanted(node.snapshot, node.revision))
+    with node.gateway() as gateway:
+        after = f"{gateway.status().cluster_id:016x}"
+    assert of_data() == after != before
+    fence(node.restore, replace_working=True)
+    assert of_data() == after
+    log = sorted((node.member.directory / "data" / "member-before-fenced" / "wal").glob("*.wal"))[-1]
+    for damaged in (b"", b"\x01", b"\xff" * 200, b"\x08" + bytes(7) + b"\xff" * 8, log.read_bytes()[:20]):
+        log.write_bytes(damaged)
+        assert of_data() == ""
 
 
 def test_whose_a_database_is_also_tells_cluster_info(make_cluster: Make, tmp_path: Path) -> None:

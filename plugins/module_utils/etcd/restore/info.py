@@ -12,14 +12,12 @@ import json
 import os
 import typing as t
 
-from ...common import guard
 from ...common.guard import NodeError
-from ..data_dir import etcd_data
-from ..local import membership
 from ..snapshot import revision
+from ..snapshot.log import stored_cluster_id
 from ..snapshot.take import DIRECTORY
 from ..types import to_hex
-from .restore_unit import ABSENT, Unit, fence_folder
+from .restore_unit import ABSENT, Unit, fence_folder, own_data
 
 MOST_SNAPSHOTS = 100
 
@@ -27,7 +25,7 @@ MOST_SNAPSHOTS = 100
 def gather(unit: t.Optional[Unit] = None, directory: str = DIRECTORY) -> dict[str, t.Any]:
     """Return this node's etcd, data, snapshots, and restore.
 
-    ``etcd`` (who answers, leads and listens), ``data`` (its revision), ``snapshots`` (newest first), ``restore`` (None
+    ``etcd`` (who answers, leads and listens), ``data`` (its revision and cluster, also where it is fenced), ``snapshots`` (newest first), ``restore`` (None
     without one) and ``stopped``, whether this machine's etcd is fenced.
     """
     found = unit or Unit()
@@ -36,7 +34,7 @@ def gather(unit: t.Optional[Unit] = None, directory: str = DIRECTORY) -> dict[st
     report = found.look()
     return {
         "etcd": _etcd(found),
-        "data": _data(places.manifest),
+        "data": _data(found),
         "snapshots": snapshots(directory),
         "restore": None if report.state == ABSENT else found.document(report),
         "stopped": os.path.exists(kept) and not os.path.exists(places.manifest),
@@ -44,9 +42,8 @@ def gather(unit: t.Optional[Unit] = None, directory: str = DIRECTORY) -> dict[st
 
 
 def _etcd(unit: Unit) -> dict[str, t.Any]:
-    places = unit.restore.places
     try:
-        seen = membership(places)
+        seen = unit.membership()
     except NodeError as error:
         nothing: dict[str, t.Any] = {
             "answers": False,
@@ -67,18 +64,19 @@ def _etcd(unit: Unit) -> dict[str, t.Any]:
     }
 
 
-def _data(manifest: str) -> dict[str, t.Any]:
+def _data(unit: Unit) -> dict[str, t.Any]:
     try:
-        path = os.path.join(etcd_data(guard.read_text(manifest)), "member", "snap", "db")
-        return {"revision": revision.revision(path), "message": ""}
+        _manifest, member = own_data(unit.restore)
+        found = revision.revision(os.path.join(member, "snap", "db"))
+        return {"revision": found, "clusterID": stored_cluster_id(member), "message": ""}
     except NodeError as error:
-        return {"revision": None, "message": str(error)}
+        return {"revision": None, "clusterID": "", "message": str(error)}
 
 
 def snapshots(directory: str) -> list[dict[str, t.Any]]:
     """Return a folder's snapshots, highest revision first.
 
-    Of each its path, revision, time, size and hash. One that can't be read has a message and no revision.
+    Of each its path, revision, cluster, time, size and hash. One that can't be read has a message and no revision.
     """
     names = sorted(os.listdir(directory), reverse=True) if os.path.isdir(directory) else []
     found = [snapshot(os.path.join(directory, name)) for name in names if name.endswith(".db")]
@@ -86,7 +84,7 @@ def snapshots(directory: str) -> list[dict[str, t.Any]]:
 
 
 def snapshot(path: str) -> dict[str, t.Any]:
-    """Return one snapshot's path, revision, time, size and hash."""
+    """Return one snapshot's path, revision, cluster, time, size and hash."""
     facts: dict[str, t.Any] = {}
     try:
         with open(f"{path[: -len('.db')]}.json", encoding="utf-8") as file:
@@ -99,6 +97,7 @@ def snapshot(path: str) -> dict[str, t.Any]:
         "path": path,
         "bytes": os.path.getsize(path),
         "taken_at": str(facts.get("taken_at") or ""),
+        "cluster_id": str(facts.get("cluster_id") or ""),
         "sha256": str(facts.get("sha256") or ""),
         "revision": None,
         "message": "",

@@ -21,7 +21,7 @@ from ...common.guard import NodeError
 from ...common.quorum import Figures
 from ...common.values import now_rfc3339
 from ..data_dir import etcd_data
-from ..local import Membership, flagged, membership
+from ..local import Membership, flagged, membership, stored_membership
 from ..snapshot.revision import Contents, revision, verified
 from ..types import to_hex
 from .from_snapshot import STATIC_PODS, Restore, aside, take_manifests_away
@@ -107,8 +107,9 @@ class Unit(RecordedUnit):
                 return report, False
             if report.state == INTERRUPTED:
                 return self.run(dict(report.record), check), True
-            self.refuse_alive(wanted.replace_working)
+            # Fitness first: a caller that can stop the others learns in check mode that it would stop them in vain.
             self._refuse_unfit(wanted)
+            self.refuse_alive(wanted.replace_working)
             return self._begin(wanted, check), True
 
     def refuse_alive(self, replace_working: bool) -> None:
@@ -150,18 +151,30 @@ class Unit(RecordedUnit):
             return dict(zip(others, pool.map(lambda each: self.restore.listens(seen.addresses(each)), others)))
 
     def seen(self) -> t.Optional[Membership]:
-        """Return this machine's etcd membership, None if it can't be read.
+        """Return this machine's etcd membership, None if it can't be read."""
+        try:
+            return self.membership()
+        except NodeError:
+            return None
 
-        As where it was stopped and its data moved aside.
+    def membership(self) -> Membership:
+        """Return this machine's etcd membership.
+
+        Of a machine that was fenced, the membership that its data holds.
+
+        Raises:
+            NodeError: it can't be read.
         """
         try:
             return membership(self.restore.places)
         except NodeError:
-            return None
+            if os.path.exists(self.restore.places.manifest):
+                raise
+            return stored_membership(*own_data(self.restore))
 
     def _refuse_unfit(self, wanted: Wanted) -> Contents:
         places = self.restore.places
-        manifest = guard.read_text(self._manifest())
+        manifest = guard.read_text(_manifest(self.restore))
         if not manifest or flagged(manifest):
             raise RestoreError(
                 "NoEtcd",
@@ -169,7 +182,7 @@ class Unit(RecordedUnit):
                 "Nothing was changed. Choose a machine with an etcd of kubeadm's, or put its manifest back.",
             )
         data = etcd_data(manifest)
-        path = wanted.snapshot or os.path.join(data, "member", "snap", "db")
+        path = wanted.snapshot or os.path.join(own_data(self.restore)[1], "snap", "db")
         size = os.path.getsize(path) if os.path.isfile(path) else 0
         disk = os.statvfs(data)
         free, needed = disk.f_bavail * disk.f_frsize, 2 * size + _RESERVE_BYTES
@@ -184,13 +197,6 @@ class Unit(RecordedUnit):
             return Contents(revision(path), ())
         with open(places.cluster_ca, "rb") as file:
             return verified(wanted.snapshot, file.read(), wanted.revision)
-
-    def _manifest(self) -> str:
-        """Return the path of etcd's manifest, which the fence may keep."""
-        places = self.restore.places
-        if os.path.exists(places.manifest):
-            return places.manifest
-        return os.path.join(fence_folder(self.restore), "manifests", "etcd.yaml")
 
     def _begin(self, wanted: Wanted, check: bool) -> Report:
         begun = now_rfc3339()
@@ -219,6 +225,40 @@ def fence_folder(restore: Restore) -> str:
     return os.path.join(restore.places.state, FOLDER, FENCED)
 
 
+def _manifest(restore: Restore) -> str:
+    """Return the path of etcd's manifest, which the fence may keep."""
+    if os.path.exists(restore.places.manifest):
+        return restore.places.manifest
+    return os.path.join(fence_folder(restore), "manifests", "etcd.yaml")
+
+
+def own_data(restore: Restore) -> tuple[str, str]:
+    """Return etcd's manifest and its data's folder ``member``.
+
+    Both are this machine's, also where the fence keeps them.
+
+    Raises:
+        NodeError: there is no manifest, or it names no data.
+    """
+    manifest = guard.read_text(_manifest(restore))
+    data = etcd_data(manifest)
+    member = os.path.join(data, "member")
+    fenced = not os.path.exists(restore.places.manifest) and not os.path.isdir(member)
+    return manifest, (_fenced_data(data) or member) if fenced else member
+
+
+def _fenced_data(data: str) -> str:
+    """Return the folder with the data of the last fence.
+
+    "" where there is none.
+    """
+    first = aside(data, FENCED)
+    names = os.listdir(data) if os.path.isdir(data) else []
+    # Those of later fences have a time behind the name.
+    found = [os.path.join(data, name) for name in names if name.startswith(os.path.basename(first))]
+    return max(found, default="")
+
+
 def fence(restore: Restore, *, replace_working: bool = False, check: bool = False) -> tuple[bool, str]:
     """Stop this machine's control plane so etcd can't come back.
 
@@ -230,10 +270,7 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
     folder = fence_folder(restore)
     kept = os.path.join(folder, "manifests")
     with contextlib.nullcontext() if check else guard.exclusive(restore.places.state):
-        manifest = restore.places.manifest
-        if not os.path.exists(manifest):
-            manifest = os.path.join(kept, "etcd.yaml")
-        text = guard.read_text(manifest)
+        text = guard.read_text(_manifest(restore))
         if not text:
             return False, ""
         data = etcd_data(text)
@@ -241,7 +278,7 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
         running = os.path.exists(restore.places.manifest)
         before = aside(data, FENCED)
         if not running and not os.path.isdir(member):
-            return False, before
+            return False, _fenced_data(data) or before
         seen = Unit(restore).seen()
         if seen is not None and seen.answered and seen.leader and not replace_working:
             raise RestoreError(
@@ -271,8 +308,9 @@ def unfence(restore: Restore) -> None:
     manifest = os.path.join(kept, "etcd.yaml")
     if os.path.exists(manifest) and not os.path.exists(restore.places.manifest):
         data = etcd_data(guard.read_text(manifest))
-        if os.path.isdir(aside(data, FENCED)) and not os.path.isdir(os.path.join(data, "member")):
-            os.rename(aside(data, FENCED), os.path.join(data, "member"))
+        fenced = _fenced_data(data)
+        if fenced and not os.path.isdir(os.path.join(data, "member")):
+            os.rename(fenced, os.path.join(data, "member"))
             guard.sync_directory(data)
         # The restore takes them away again as its first step, and keeps them as its own.
         # etcd's last: while it is missing, a call that was killed here is done again.
