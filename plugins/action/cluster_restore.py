@@ -8,30 +8,26 @@ The other machines are given up and replaced.
 
 from __future__ import annotations
 
-import json
 import os
 import typing as t
 
 from ..module_utils.common import settings
-from ..module_utils.common.bounded_yaml import read_json
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.legible import block
 from ..module_utils.common.redact import redact
 from ..module_utils.etcd.restore import info as restore_info
 from ..module_utils.etcd.snapshot import revision
-from ..plugin_utils.backup import copies, restore_choice
-from ..plugin_utils.backup.restore_choice import BACKUP, Choice
+from ..plugin_utils.backup import begun_restore, copies, restore_choice
+from ..plugin_utils.backup.restore_choice import BACKUP, Choice, History
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer
 from ..plugin_utils.decision import ownership
-from ..plugin_utils.objects import advice, kinds
-from ..plugin_utils.records.cluster_objects import CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from ..plugin_utils.objects import advice, kinds, origin
+from ..plugin_utils.objects.restore_note import BEGUN, DONE
+from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
 
-# On the KubeadmControlPlane: the restore that was begun, or the last one that was done.
-ANNOTATION = kinds.ANNOTATION_PREFIX + "etcd-restore"
-BEGUN, DONE = "Begun", "Done"
 MODULE, INFO = "etcd_restore", "etcd_restore_info"
 WHAT_TO_TYPE = "-e control_plane_restore_consent={}"
 
@@ -57,37 +53,51 @@ class ActionModule(ControlPlaneAction):
         _refuse(objects)
         self._caller = self.machine_caller(arguments, objects)
         consent = arguments["consent"].strip()
-        noted = _noted(objects)
-        if noted.get("state") == BEGUN:
-            choice = restore_choice.of_document(noted["choice"])
+        noted, started = begun_restore.noted(objects)
+        if started is None and consent and consent == noted.get("consent"):
+            return self._said(objects, False, f"this restore was done at {noted.get('at')}; nothing is restored again")
+        asked = {name: arguments[name].strip() for name in ("snapshot", "machine")}
+        if started is not None and consent == started.consent and not any(asked.values()):
+            # What was asked for when it was started, and what is consented to now.
+            asked.update(noted.get("asked") or {})
+        asked["snapshot"] = _absolute(asked["snapshot"])
+        self._infos = self._ask(objects)
+        state = begun_restore.under_way(started, self._infos)
+        if started is not None and state:
+            begun_restore.refuse_other(started, state, **asked, typed=WHAT_TO_TYPE.format(started.consent))
+            choice = started
         else:
-            if consent and consent == noted.get("consent"):
-                return self._said(
-                    objects, False, f"this restore was done at {noted.get('at')}; nothing is restored again"
-                )
-            chosen = self._choose(objects, arguments)
+            chosen = self._choose(objects, arguments["directory"], **asked)
             if chosen is None:
-                return self._said(objects, False, f"etcd of {objects.title} has its quorum: nothing has to be restored")
-            choice = chosen
+                return self._nothing_to_restore(objects, arguments, started)
+            choice = begun_restore.continued(chosen, started)
             self._refuse_alive(objects, choice)
             self._verify(objects, choice)
-        text = block(choice.lines())
+        text = block([*choice.lines(), *begun_restore.lines(choice, started, state, self._infos)])
         if self.check_mode:
             typed = WHAT_TO_TYPE.format(choice.consent)
             return self._said(objects, True, f"{text}\nIt is done with the consent {typed}", consent=choice.consent)
         if consent != choice.consent:
-            begun = noted.get("state") == BEGUN
-            raise ControlPlaneFailure(_wanted(consent, choice, text, begun), consent=choice.consent)
+            resumes = started is not None and started.consent == choice.consent
+            raise ControlPlaneFailure(_wanted(consent, choice, text, resumes), consent=choice.consent)
         self.check_lock(arguments)
-        if noted.get("state") != BEGUN:
+        if state:
+            path = str(self._infos[choice.machine]["restore"]["snapshot"])
+        else:
+            path = self._send(objects, choice)
             self._forget(objects, choice)
+            begun_restore.unmark(objects, choice, started)
         journal = self.journal(arguments)
         details = {"fencing": arguments["fencing"], "message": choice.consent}
         entry = journal.intent("restore", choice.machine, arguments["run"], details) if arguments["run"] else ""
-        _note(objects, {"state": BEGUN, "choice": choice.document(), "consent": choice.consent})
-        done = self._restore(objects, choice, arguments)
+        begun_restore.note(
+            objects, {"state": BEGUN, "choice": choice.document(), "consent": choice.consent, "asked": asked}
+        )
+        done = self._restore(objects, choice, path, arguments)
         at = str(done.get("finishedAt") or "")
-        _note(objects, {"state": DONE, "consent": choice.consent, "at": at}, self._cluster_id(objects, choice))
+        begun_restore.note(
+            objects, {"state": DONE, "consent": choice.consent, "at": at}, self._cluster_id(objects, choice)
+        )
         # Noted first: a run that ends in between must not find an etcd that works, and nothing that says why.
         self._forget(objects, choice)
         said = (
@@ -104,48 +114,79 @@ class ActionModule(ControlPlaneAction):
             self.progress(objects.name, redact(line))
         return {"changed": changed, "msg": redact(text), **more}
 
-    def _choose(self, objects: ClusterObjects, arguments: t.Mapping[str, t.Any]) -> t.Optional[Choice]:
+    def _ask(self, objects: ClusterObjects) -> dict[str, Object]:
+        """Return what each machine says that can be reached."""
+        infos: dict[str, Object] = {}
+        for each in objects.machines:
+            name = str(each["metadata"]["name"])
+            answer = self._caller.call(objects.reach(name), INFO, {})
+            if answer.failed:
+                self.progress(objects.name, f"{name}: {redact(answer.message)}")
+            else:
+                infos[name] = answer.result
+        return infos
+
+    def _choose(self, objects: ClusterObjects, directory: str, *, snapshot: str, machine: str) -> t.Optional[Choice]:
         """Return the restore to do, or None.
 
         None where etcd works and the user chose no snapshot.
         """
-        infos: dict[str, Object] = {}
-        silent = []
-        names = [str(each["metadata"]["name"]) for each in objects.machines]
-        for name in names:
-            answer = self._caller.call(objects.reach(name), INFO, {})
-            if answer.failed:
-                silent.append(f"{name}: {redact(answer.message)}")
-            else:
-                infos[name] = answer.result
-        for each in silent:
-            self.progress(objects.name, each)
-        self._infos = infos
-        if restore_choice.works(infos) and not arguments["snapshot"]:
+        if restore_choice.works(self._infos) and (not snapshot or restore_choice.is_own_data(snapshot)):
             return None
-        folder = copies.folder_of(arguments["directory"], objects.namespace, objects.name)
-        files = restore_info.snapshots(folder) if arguments["directory"] else []
-        snapshot = os.path.expanduser(arguments["snapshot"])
-        if snapshot and os.path.isfile(snapshot):
-            snapshot = os.path.abspath(snapshot)
+        folder = copies.folder_of(directory, objects.namespace, objects.name)
+        files = restore_info.snapshots(folder) if directory else []
+        if os.path.isfile(snapshot):
             known = {os.path.abspath(each["path"]) for each in files}
             files = [*files, *(_file(snapshot) if snapshot not in known else [])]
             files = [{**each, "path": os.path.abspath(each["path"])} for each in files]
-        return restore_choice.choose(
-            objects.name, names, infos, files, snapshot=snapshot, machine=arguments["machine"].strip()
+        names = [str(each["metadata"]["name"]) for each in objects.machines]
+        control_plane = t.cast(Object, objects.control_plane)
+        metadata = control_plane["metadata"]
+        history = History(
+            str((control_plane.get("status") or {}).get("etcdClusterID") or "").lower(),
+            origin.created(metadata) or str(metadata.get("creationTimestamp") or ""),
         )
+        return restore_choice.choose(
+            objects.name, names, self._infos, files, snapshot=snapshot, machine=machine, history=history
+        )
+
+    def _nothing_to_restore(
+        self, objects: ClusterObjects, arguments: t.Mapping[str, t.Any], started: t.Optional[Choice]
+    ) -> dict[str, t.Any]:
+        """Return that etcd works; a restore that was started ends with it."""
+        said = f"etcd of {objects.title} has its quorum: nothing has to be restored"
+        if started is None:
+            return self._said(objects, False, said)
+        if not self.check_mode:
+            self.check_lock(arguments)
+            for name in sorted(name for name, info in self._infos.items() if info.get("stopped")):
+                self._give_up(objects, name, f"a restore of etcd on {started.machine} stopped it")
+            begun_restore.note(objects, None)
+        end = "would end" if self.check_mode else "has ended"
+        text = f"{said}. The restore that was started on machine {started.machine} {end} with that; reconcile replaces the machines that it stopped."
+        return self._said(objects, True, text)
 
     def _refuse_alive(self, objects: ClusterObjects, choice: Choice) -> None:
         """Refuse while an etcd that can't be stopped listens.
 
         Beside the restored etcd it could continue as a second cluster.
         """
-        stoppable = {info["etcd"].get("memberID") for info in self._infos.values()}
+        etcds = [info["etcd"] for info in self._infos.values()]
+        stoppable = {etcd.get("memberID") for etcd in etcds}
+        # A member that was restored has another ID in the data of those that it was restored without.
+        urls = {
+            url
+            for etcd in etcds
+            for member in etcd["members"]
+            if member["id"] in stoppable
+            for url in member.get("peerURLs") or ()
+        }
         known = {str(each["metadata"]["name"]) for each in objects.machines}
         known |= {str((each.get("status") or {}).get("nodeRef", {}).get("name")) for each in objects.machines}
-        for info in self._infos.values():
-            for member in info["etcd"]["members"]:
-                if member.get("listens") and member["id"] not in stoppable:
+        for etcd in etcds:
+            for member in etcd["members"]:
+                stops = member["id"] in stoppable or urls & set(member.get("peerURLs") or ())
+                if member.get("listens") and not stops:
                     name = member["name"] or member["id"]
                     way_out = "Make its machine reachable, or cut its power."
                     if name not in known:
@@ -193,10 +234,22 @@ class ActionModule(ControlPlaneAction):
             except NodeError as error:
                 raise ControlPlaneFailure(f"{error} Nothing was done.") from error
             return
-        if choice.working:
-            # The machine itself refuses while etcd works; the same is verified again when it has stopped.
-            return
-        call = {"snapshot": choice.source.path, "revision": choice.source.revision}
+        self._verify_there(objects, choice, choice.source.path)
+
+    def _send(self, objects: ClusterObjects, choice: Choice) -> str:
+        """Return the source's path on the machine.
+
+        A backup is sent there, and verified there.
+        """
+        if choice.source.kind != BACKUP:
+            return choice.source.path
+        self.progress(objects.name, f"machine {choice.machine}: the backup is sent there")
+        path = copies.send(self._caller, objects.reach(choice.machine), choice.source.path)
+        self._verify_there(objects, choice, path)
+        return path
+
+    def _verify_there(self, objects: ClusterObjects, choice: Choice, path: str) -> None:
+        call = {"snapshot": path, "revision": choice.source.revision, "replace_working": choice.working}
         before, self._task.check_mode = self._task.check_mode, True
         try:
             answer = self._caller.call(objects.reach(choice.machine), MODULE, call)
@@ -204,23 +257,24 @@ class ActionModule(ControlPlaneAction):
             self._task.check_mode = before
         # Those that listen can be stopped, or this would have ended before.
         if answer.failed and answer.result.get("reason") != "OthersAlive":
-            raise ControlPlaneFailure(f"machine {choice.machine}: {redact(answer.message)}")
+            raise ControlPlaneFailure(
+                f"machine {choice.machine}: {redact(answer.message)} No machine was stopped. Mend that, or choose another machine: "
+                "-e control_plane_restore_machine=NAME."
+            )
 
-    def _restore(self, objects: ClusterObjects, choice: Choice, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-        path = choice.source.path
-        if choice.source.kind == BACKUP:
-            self.progress(objects.name, f"machine {choice.machine}: the backup is sent there")
-            path = copies.send(self._caller, objects.reach(choice.machine), path)
+    def _restore(
+        self, objects: ClusterObjects, choice: Choice, path: str, arguments: t.Mapping[str, t.Any]
+    ) -> dict[str, t.Any]:
         fencing = {"fencing": arguments["fencing"]} if arguments["fencing"] is not None else {}
         there = [name for name in choice.give_up if objects.machine(name) is not None]
         for name in there:
-            self._give_up(objects, name, choice)
             stop = {"state": "stopped", "replace_working": choice.working, **fencing}
             answer = self._caller.call(objects.reach(name), MODULE, stop)
             if answer.failed and answer.reached:
                 raise ControlPlaneFailure(
                     f"machine {name} was not stopped: {redact(answer.message)}. Run restore again."
                 )
+            self._give_up(objects, name, f"etcd was restored on {choice.machine} without it")
             said = "stopped" if answer.reached else f"not stopped: {redact(answer.message)}"
             self.progress(objects.name, f"machine {name}: {said}")
         waiting = self.waiting(objects.name, arguments["timeout"])
@@ -247,12 +301,11 @@ class ActionModule(ControlPlaneAction):
         return answer
 
     @staticmethod
-    def _give_up(objects: ClusterObjects, name: str, choice: Choice) -> None:
+    def _give_up(objects: ClusterObjects, name: str, text: str) -> None:
         """Mark a machine for removal and replacement.
 
-        Its etcd can never be a part of the cluster again.
+        Its etcd can never be a part of the cluster again. ``text`` says why.
         """
-        text = f"etcd was restored on {choice.machine} without it"
 
         def mark(stored: Object) -> None:
             bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
@@ -296,34 +349,18 @@ def _refuse(objects: ClusterObjects) -> None:
         )
 
 
-def _noted(objects: ClusterObjects) -> dict[str, t.Any]:
-    control_plane = t.cast(Object, objects.control_plane)
-    text = (control_plane["metadata"].get("annotations") or {}).get(ANNOTATION)
-    try:
-        found = read_json(text) if text else {}
-    except ValueError as error:
-        name = control_plane["metadata"]["name"]
-        raise ControlPlaneFailure(
-            f"the annotation {ANNOTATION} of the KubeadmControlPlane {objects.namespace}/{name} can't be read ({error}), so whether a restore has "
-            "begun is not known. Nothing was done. Look who changed it; where none has begun, remove it and run again."
-        ) from None
-    return found if isinstance(found, dict) else {}
+def _absolute(snapshot: str) -> str:
+    """Return a controller's file by its absolute path.
+
+    Any other text is returned unchanged.
+    """
+    path = os.path.expanduser(snapshot)
+    return os.path.abspath(path) if path and os.path.isfile(path) else path
 
 
-def _note(objects: ClusterObjects, document: dict[str, t.Any], cluster_id: str = "") -> None:
-    control_plane = t.cast(Object, objects.control_plane)
-
-    def write(stored: Object) -> None:
-        stored["metadata"].setdefault("annotations", {})[ANNOTATION] = json.dumps(document, sort_keys=True)
-        if cluster_id:
-            stored.setdefault("status", {})["etcdClusterID"] = cluster_id
-
-    objects.store.modify(CONTROL_PLANE, objects.namespace, control_plane["metadata"]["name"], write)
-
-
-def _wanted(consent: str, choice: Choice, text: str, begun: bool) -> str:
+def _wanted(consent: str, choice: Choice, text: str, resumes: bool) -> str:
     typed = WHAT_TO_TYPE.format(choice.consent)
     given = f"The consent that was given, {consent}, is another one.\n" if consent else ""
-    if begun:
-        return f"{text}\n{given}This restore was started and has not finished. This run did nothing. To resume it, run again with {typed}"
+    if resumes:
+        return f"{text}\n{given}This run did nothing. To resume it, run again with {typed}"
     return f"{text}\n{given}Nothing was done. To do this and lose what is named, run again with {typed}"

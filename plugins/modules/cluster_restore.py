@@ -19,7 +19,10 @@ description:
   - Without the right O(consent) it ends there, says what would be lost and what to type.
   - With it, every other machine that can be reached is stopped and its etcd data moved aside, etcd is restored on one machine with
     M(kubeadm.control_plane.etcd_restore), and the others are marked, so that C(reconcile) removes and replaces them.
-  - A run that was killed is resumed by the next one with the same consent. A restore that was done is not done again by the same consent.
+  - Revisions of another etcd's history are not compared with this one's. What is not known to be of this control plane's etcd is taken only where
+    O(snapshot) names it.
+  - A run that was killed is resumed by the next one with the same consent. Where nothing of it is under way on its machine, it is chosen again, and what
+    differs wants another consent. Where etcd works again, it ends. A restore that was done is not done again by the same consent.
 options:
   directory:
     description: The folder of backups on the controller, as in M(kubeadm.control_plane.cluster_backup).
@@ -27,8 +30,9 @@ options:
     default: ""
   snapshot:
     description:
-      - What to restore from - C(MACHINE:/path) for a snapshot on a machine, or the path of a file on the controller. Without it, what goes furthest is taken.
-      - With it, etcd is restored also where it has its quorum. The consent says so then.
+      - What to restore from - C(MACHINE:/path) for a snapshot on a machine, C(MACHINE:data) for its own data, or the path of a file on the controller. Without
+        it, what goes furthest is taken.
+      - With a file, etcd is restored also where it has its quorum. The consent says so then.
     type: str
     default: ""
   machine:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import asdict, dataclass
 
+from ...module_utils.common.values import clip, parse_time
 from ..calls.failure import ControlPlaneFailure
 
 DATA, SNAPSHOT, BACKUP = "data", "snapshot", "backup"
@@ -30,20 +31,59 @@ class Source:
     path: str
     revision: int
     taken_at: str = ""
+    cluster_id: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name that the user gives it.
+
+        ``MACHINE:/path``, ``MACHINE:data`` for its own data, or the path of a file of the controller.
+        """
+        return f"{self.machine}:{self.path or DATA}" if self.machine else self.path
 
     def title(self) -> str:
         """Return the source's name in messages."""
         if self.kind == DATA:
             return f"the data of machine {self.machine}'s own etcd"
-        where = f"{self.machine}:{self.path}" if self.machine else self.path
-        return f"{where}, taken {self.taken_at}" if self.taken_at else where
+        return f"{self.name}, taken {clip(self.taken_at)}" if self.taken_at else self.name
+
+
+@dataclass(frozen=True)
+class History:
+    """History of this control plane's etcd: the revisions that can be compared.
+
+    Beside the cluster's ID the time counts: etcd makes its IDs from the first member's peer URL, so that a control plane that was deleted and made again
+    on the same host has the same one.
+
+    ``cluster_id`` is the recorded etcd cluster's ID, ``since`` when the control plane was made; "" where it is unknown.
+    """
+
+    cluster_id: str = ""
+    since: str = ""
+
+    def excludes(self, source: Source) -> str:
+        """Return why a source isn't of this history.
+
+        "" where nothing says so.
+        """
+        if self.cluster_id and source.cluster_id and source.cluster_id != self.cluster_id:
+            return f"it is of the etcd cluster {clip(source.cluster_id)}, and this control plane's is {self.cluster_id}"
+        if source.kind == DATA:
+            return ""
+        taken, since = parse_time(source.taken_at), parse_time(self.since)
+        if taken is None:
+            return "no facts beside it (.json) say when it was taken, nor of which etcd"
+        if since is not None and taken < since:
+            return f"it was taken before this control plane was made ({self.since})"
+        return ""
 
 
 @dataclass(frozen=True)
 class Choice:
     """Choice of a restore.
 
-    ``give_up`` are the other machines, ``newest`` the highest revision that there is, ``working`` an etcd that works.
+    ``give_up`` are the other machines, ``newest`` the highest revision of this etcd's history that there is, ``working`` an etcd that works.
+    ``excluded`` says why the source is not of that history, "" where it is. ``beside`` are lines on what else there is.
     """
 
     cluster: str
@@ -53,15 +93,19 @@ class Choice:
     newest: int
     newest_title: str
     working: bool
+    excluded: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def consent(self) -> str:
         """Consent that has to be typed: it names what is lost."""
-        parts = [self.cluster, "everythingAfterRevision", str(self.source.revision)]
-        if self.newest > self.source.revision:
-            parts += ["insteadOf", str(self.newest)]
+        what = "everythingForOtherHistoryAtRevision" if self.excluded else "everythingAfterRevision"
+        parts = [self.cluster, what, str(self.source.revision)]
         if self.working:
+            # Whose revision rises by the second: a consent that names it would fit no run.
             parts.append("etcdThatWorks")
+        elif self.newest and (self.excluded or self.newest > self.source.revision):
+            parts += ["insteadOf", str(self.newest)]
         if self.give_up:
             parts += ["etcdOf", ",".join(self.give_up)]
         return ":".join(parts)
@@ -73,15 +117,17 @@ class Choice:
     def lines(self) -> list[str]:
         """Return lines for the user: what is done, and what is lost."""
         revision = self.source.revision
+        newest = f"revision {self.newest}: {self.newest_title}"
+        if self.excluded:
+            lost = f"all that this etcd holds, for what is not known to be a state of it: {self.excluded}. Their revisions can't be compared"
+            lost += f"; this etcd's goes as far as {newest}" if self.newest else ""
+        else:
+            lost = f"everything that was written after revision {revision}"
+            lost += f"; there is something newer, {newest}" if self.newest > revision else ""
         text = [
             f"etcd of {self.cluster} is restored on machine {self.machine} to revision {revision}, from {self.source.title()}.",
-            f"Lost: everything that was written after revision {revision}"
-            + (
-                f"; there is something newer, revision {self.newest}: {self.newest_title}"
-                if self.newest > revision
-                else ""
-            )
-            + ".",
+            f"Lost: {lost}.",
+            *self.beside,
         ]
         if self.give_up:
             text.append(
@@ -96,7 +142,8 @@ class Choice:
 def of_document(document: t.Mapping[str, t.Any]) -> Choice:
     """Return the choice that a document holds."""
     fields = dict(document)
-    return Choice(**{**fields, "source": Source(**fields["source"]), "give_up": tuple(fields["give_up"])})
+    lists = {name: tuple(fields.get(name) or ()) for name in ("give_up", "beside")}
+    return Choice(**{**fields, **lists, "source": Source(**fields["source"])})
 
 
 def sources(infos: t.Mapping[str, t.Mapping[str, t.Any]], backups: t.Iterable[t.Mapping[str, t.Any]]) -> list[Source]:
@@ -110,18 +157,25 @@ def sources(infos: t.Mapping[str, t.Mapping[str, t.Any]], backups: t.Iterable[t.
     """
     found = []
     for name, info in infos.items():
-        if (info.get("data") or {}).get("revision"):
-            found.append(Source(DATA, name, "", int(info["data"]["revision"])))
-        for each in info.get("snapshots") or ():
-            if each.get("revision"):
-                found.append(
-                    Source(SNAPSHOT, name, str(each["path"]), int(each["revision"]), str(each.get("taken_at") or ""))
-                )
-    for each in backups:
-        if each.get("revision"):
-            found.append(Source(BACKUP, "", str(each["path"]), int(each["revision"]), str(each.get("taken_at") or "")))
+        data = info.get("data") or {}
+        if data.get("revision"):
+            found.append(
+                Source(DATA, name, "", int(data["revision"]), cluster_id=str(data.get("clusterID") or "").lower())
+            )
+        found += [_file(SNAPSHOT, name, each) for each in info.get("snapshots") or () if each.get("revision")]
+    found += [_file(BACKUP, "", each) for each in backups if each.get("revision")]
     order = {DATA: 0, SNAPSHOT: 1, BACKUP: 2}
     return sorted(found, key=lambda each: (-each.revision, order[each.kind], each.machine, each.path))
+
+
+def is_own_data(name: str) -> bool:
+    """Return whether a :class:`Source`'s name is that of a machine's own data."""
+    return not name.startswith("/") and name.endswith(f":{DATA}")
+
+
+def _file(kind: str, machine: str, facts: t.Mapping[str, t.Any]) -> Source:
+    taken, cluster_id = str(facts.get("taken_at") or ""), str(facts.get("cluster_id") or "").lower()
+    return Source(kind, machine, str(facts["path"]), int(facts["revision"]), taken, cluster_id)
 
 
 def works(infos: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
@@ -138,6 +192,7 @@ def choose(
     *,
     snapshot: str = "",
     machine: str = "",
+    history: t.Optional[History] = None,
 ) -> Choice:
     """Return the choice: source and machine of the restore.
 
@@ -146,8 +201,9 @@ def choose(
         machines: the names of its control plane machines.
         infos: what those said that answered.
         backups: the controller's files.
-        snapshot: what the user chose: ``MACHINE:/path``, or the path of a file of the controller; "" for what goes furthest.
+        snapshot: what the user chose, the name of a :class:`Source`; "" for what goes furthest.
         machine: where the user wants it restored; "" for the best.
+        history: what is not of it is taken only where the user chose it.
 
     Raises:
         ControlPlaneFailure: it can't be done, and why.
@@ -158,21 +214,26 @@ def choose(
             " its data need not be good."
         )
     known = sources(infos, backups)
+    excluded = {each: (history or History()).excludes(each) for each in known}
+    ours = [each for each in known if not excluded[each]]
     if machine and machine not in infos:
         where = "it can't be reached" if machine in machines else f"{cluster} has no such machine"
         raise ControlPlaneFailure(
             f"etcd can't be restored on machine {machine}: {where}. Nothing was done. Name another, or none."
         )
     if snapshot:
-        candidates = [
-            each for each in known if snapshot in (each.path if not each.machine else f"{each.machine}:{each.path}",)
-        ]
+        candidates = [each for each in known if each.name == snapshot]
         if not candidates:
             raise ControlPlaneFailure(
-                f"{snapshot} is nothing that {cluster} could be restored from. Nothing was done. There is:\n{listing(known)}"
+                f"{snapshot} is nothing that {cluster} could be restored from. Nothing was done. There is:\n{listing(known, excluded)}"
             )
     else:
-        candidates = [each for each in known if not machine or each.machine in ("", machine)]
+        candidates = [each for each in ours if not machine or each.machine in ("", machine)]
+    if not candidates and known:
+        raise ControlPlaneFailure(
+            f"there is nothing to restore etcd of {cluster} from{f' on {machine}' if machine else ''} that is known to be of this etcd's history. "
+            f"Nothing was done. Where one of these is meant, name it as control_plane_restore_snapshot:\n{listing(known, excluded)}"
+        )
     if not candidates:
         raise ControlPlaneFailure(
             f"there is nothing to restore etcd of {cluster} from: no machine that can be reached has etcd data or a snapshot"
@@ -191,10 +252,28 @@ def choose(
         place,
         source,
         tuple(sorted(set(machines) - {place})),
-        known[0].revision,
-        known[0].title(),
+        ours[0].revision if ours else 0,
+        ours[0].title() if ours else "",
         bool(works(infos)),
+        excluded[source],
+        tuple(_beside(known, excluded, source)),
     )
+
+
+def _beside(known: t.Sequence[Source], excluded: t.Mapping[Source, str], source: Source) -> t.Iterator[str]:
+    """Yield lines on the sources that were not chosen.
+
+    How far the machines' own data goes, and what was not considered because it is of another history.
+    """
+    own = sorted((each for each in known if each.kind == DATA), key=lambda each: each.machine)
+    if own:
+        yield f"How far the machines' own data goes: {', '.join(f'{each.machine} {each.revision}' for each in own)}."
+    others = [each for each in known if excluded[each] and each != source]
+    if others:
+        yield (
+            "Not considered, since it is not known to be of this etcd's history. Where it is meant, name it as control_plane_restore_snapshot:\n"
+            + listing(others, excluded)
+        )
 
 
 def _place(infos: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
@@ -205,9 +284,14 @@ def _place(infos: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
     return sorted(infos, key=lambda name: (-((infos[name].get("data") or {}).get("revision") or 0), name))[0]
 
 
-def listing(known: t.Sequence[Source], most: int = 10) -> str:
+def listing(known: t.Sequence[Source], excluded: t.Mapping[Source, str], most: int = 10) -> str:
     """Return the sources to restore from, a line each, for the user."""
-    lines = [f"  revision {each.revision}: {each.title()}" for each in known[:most]]
+    lines = []
+    for each in known[:most]:
+        taken = f", taken {clip(each.taken_at)}" if each.taken_at else ""
+        lines.append(
+            f"  {each.name}: revision {each.revision}{taken}{f' ({excluded[each]})' if excluded[each] else ''}"
+        )
     if len(known) > most:
-        lines.append(f"  and {len(known) - most} older")
+        lines.append(f"  and {len(known) - most} more")
     return "\n".join(lines) or "  nothing"

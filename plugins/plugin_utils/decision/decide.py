@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Optional
 
-from ..objects import kinds
+from ...module_utils.common.values import clip
+from ..objects import kinds, restore_note
 from . import ownership, terms
 from .checks.drift import static_pod_drift
 from .checks.trouble import find_troubles, unreachable
@@ -155,6 +156,7 @@ def _choose(context: Context) -> Outcome:
     return (
         _replicas(view)
         or _etcd_left_behind(view)
+        or _restore_started(view)
         or adopt(context)
         or foreign_control_plane(view)
         or foundation(context)
@@ -199,6 +201,27 @@ def _etcd_left_behind(view: View) -> Optional[Outcome]:
         "from a snapshot."
     )
     return block("EtcdLeftBehind", text, fix)
+
+
+def _restore_started(view: View) -> Optional[Outcome]:
+    """Refuse any step beside a restore of etcd that is not done.
+
+    It may be at work on its machine, and it stops the others. The page: docs/backup_and_restore.md.
+    """
+    try:
+        note = restore_note.read(view.control_plane)
+        if note.get("state") != restore_note.BEGUN:
+            return None
+        where = f"on machine {clip(note['choice']['machine'])} to revision {int(note['choice']['source']['revision'])}"
+    except (ValueError, KeyError, TypeError):
+        # The playbook restore reports what can't be read.
+        return None
+    text = f"a restore of etcd {where} was started and is not done"
+    fix = (
+        "Run the playbook kubeadm.control_plane.restore again: it resumes it, or ends it where etcd works without it. It says which, and what to consent to "
+        f"(given was {clip(note.get('consent'))})."
+    )
+    return block("RestoreUnfinished", text, fix)
 
 
 def _machines(context: Context) -> Outcome:

@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
+import base64
 import typing as t
 from pathlib import Path
 
 import pytest
 from actions import run_action
+from etcd_database import snapshot
 from stored_cluster import stored_cluster
 
 from ansible_collections.kubeadm.control_plane.plugins.action.cluster_restore import ActionModule
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds, restore_note
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
@@ -39,6 +41,10 @@ class World:
         self.calls: list[tuple[str, str]] = []
         self.leader: t.Optional[str] = None
         self.fails = ""
+        self.silent = {"c"}
+        self.known = {"a": 90, "b": 80, "c": 85}
+        self.stopped: set[str] = set()
+        self.snapshots: list[dict[str, t.Any]] = []
         self.restore: t.Optional[dict[str, t.Any]] = None
         self.members: list[dict[str, t.Any]] = []
         monkeypatch.setattr(ActionModule, "machine_caller", lambda *_unused: self)
@@ -49,15 +55,19 @@ class World:
 
     def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
         """Answer a call."""
-        if machine.name == "c":
-            return Answer(False, {"msg": "machine c was not reached: timed out"})
+        if machine.name in self.silent:
+            return Answer(False, {"msg": f"machine {machine.name} was not reached: timed out"})
         if module == "etcd_restore_info":
-            identity = {"a": "00aa", "b": "00bb"}[machine.name]
+            identity = f"00{machine.name * 2}"
             etcd = {"answers": bool(self.leader), "leader": self.leader, "memberID": identity, "members": self.members}
             etcd["clusterID"] = "00000000000000ff"
-            known = {"a": 90, "b": 80}[machine.name]
-            found = {"etcd": etcd, "data": {"revision": known}, "snapshots": [], "restore": self.restore}
+            data = {"revision": self.known[machine.name], "clusterID": "00000000000000ff"}
+            found = {"etcd": etcd, "data": data, "snapshots": self.snapshots if machine.name == "a" else []}
+            found["restore"] = self.restore
+            found["stopped"] = machine.name in self.stopped
             return Answer(True, found)
+        if module == "etcd_snapshot_file":
+            return Answer(True, {"path": f"/kept/{arguments['name']}"})
         if arguments.get("settle") and arguments.get("wait") == 0:
             self.calls.append((machine.name, "settle"))
             self.restore = None
@@ -68,7 +78,13 @@ class World:
             return Answer(True, {"failed": True, "msg": "no room"})
         if done.startswith("restored") and arguments.get("wait") is not None:
             self.restore = {"state": "Succeeded", "snapshot": "", "revision": arguments["revision"]}
+        if done == "stopped":
+            self.stopped.add(machine.name)
         return Answer(True, dict(SUCCEEDED))
+
+    def note(self) -> dict[str, t.Any]:
+        """The note of a restore on the KubeadmControlPlane."""
+        return restore_note.read(self.store.list(CONTROL_PLANE, "default")[0])
 
     def marked(self) -> list[str]:
         """The machines that are marked for replacement."""
@@ -123,9 +139,13 @@ def test_a_run_that_broke_off_is_gone_on_with_by_the_same_consent(world: World) 
     world.fails = "b"
     assert "machine b was not stopped: no room" in world.run(consent=CONSENT)["msg"]
     world.fails = ""
-    # Another choice can't slip in between.
+    # It is marked once it has stopped: one that refuses stays healthy.
+    assert world.marked() == [] and world.note()["state"] == "Begun"
     other = world.run(consent="prod:everythingAfterRevision:80:etcdOf:a,c")["msg"]
-    assert "was started and has not finished" in other and CONSENT in other
+    assert (
+        "was started and has not finished" in other
+        and f"To resume it, run again with -e control_plane_restore_consent={CONSENT}" in other
+    )
     assert not world.run(consent=CONSENT).get("failed")
     assert world.marked() == ["b", "c"]
 
@@ -179,8 +199,34 @@ def test_machines_that_were_replaced_meanwhile_are_none_of_its_business(world: W
     world.fails = ""
     world.calls.clear()
     world.store.delete(MACHINE, "default", "b")
+    assert world.run(consent=CONSENT)["msg"].endswith("prod:everythingAfterRevision:90:etcdOf:c")
+    # Where it is under way, nothing has to be asked again.
+    world.restore = {"state": "Interrupted", "snapshot": "", "revision": 90}
+    world.calls.clear()
     assert not world.run(consent=CONSENT).get("failed")
     assert world.calls == [("a", "restored 90 wait=0"), ("a", "settle")]
+
+
+def test_a_backup_is_verified_on_its_machine_before_any_other_is_stopped(world: World, tmp_path: Path) -> None:
+    authority = b"-----BEGIN CERTIFICATE-----\nb3ducyB0aGlz\n-----END CERTIFICATE-----\n"
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "prod-ca", "namespace": "default"}}
+    world.store.create({**secret, "data": {"tls.crt": base64.b64encode(authority).decode()}})
+    path = tmp_path / "home.db"
+    path.write_bytes(snapshot(70, b"/configmaps/kube-public/cluster-info" + authority))
+    consent = "prod:everythingForOtherHistoryAtRevision:70:insteadOf:90:etcdOf:b,c"
+    assert world.run(snapshot=str(path))["msg"].endswith(consent) and world.calls == []
+    world.fails = "a"
+    refused = world.run(snapshot=str(path), consent=consent)
+    assert "no room" in refused["msg"] and "No machine was stopped" in refused["msg"]
+    assert world.calls == [("a", "restored 70 wait=None")] and world.note() == {}
+    world.fails = ""
+    assert not world.run(snapshot=str(path), consent=consent).get("failed")
+    assert world.calls[1:] == [
+        ("a", "restored 70 wait=None"),
+        ("b", "stopped"),
+        ("a", "restored 70 wait=0"),
+        ("a", "settle"),
+    ]
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 40, b"\0" * 70000])
@@ -189,3 +235,111 @@ def test_a_file_that_is_no_whole_snapshot_is_told_as_such(world: World, tmp_path
     broken.write_bytes(content)
     refused = world.run(snapshot=str(broken), consent=CONSENT)
     assert refused["failed"] and "is truncated or damaged" in refused["msg"] and world.marked() == []
+
+
+@pytest.mark.parametrize("state", ["Running", "Interrupted", "Succeeded"])
+def test_what_is_under_way_on_its_machine_can_not_be_exchanged(world: World, state: str) -> None:
+    begin(world)
+    world.restore = {"state": state, "snapshot": "/kept/sent.db", "revision": 90}
+    # Nothing of this is chosen instead, not even newer data that turned up.
+    world.silent, world.known["c"] = set(), 95
+    told = world.run(consent="")["msg"]
+    assert f"under way on machine a ({state}), so that no other can be chosen" in told and told.endswith(CONSENT)
+    for options in ({"machine": "b"}, {"snapshot": "b:data"}):
+        other = world.run(consent=CONSENT, **options)
+        assert other["failed"] and "names another one" in other["msg"] and world.stopped == set()
+    world.calls.clear()
+    assert not world.run(consent=CONSENT, machine="a").get("failed")
+    # What its machine has of it is what it is called with.
+    assert world.calls == [("b", "stopped"), ("c", "stopped"), ("a", "restored 90 wait=0"), ("a", "settle")]
+    assert world.note()["state"] == "Done"
+
+
+def begin(world: World) -> None:
+    """A run that is killed when it has noted its restore, and before it stopped anything."""
+    world.fails = "b"
+    assert world.run(consent=CONSENT)["failed"] and world.note()["state"] == "Begun"
+    world.fails = ""
+
+
+def test_a_restore_whose_machine_was_lost_is_chosen_again_with_another_consent(world: World) -> None:
+    world.fails = "a"
+    begin(world)
+    world.change(
+        MACHINE, "b", lambda each: each["metadata"].update(annotations={kinds.ANNOTATION_REMEDIATE_MACHINE: ""})
+    )
+    world.silent, world.stopped = {"a"}, {"b"}
+    again = world.run(consent=CONSENT)
+    instead = "prod:everythingAfterRevision:85:etcdOf:a,b"
+    assert again["failed"] and again["msg"].endswith(f"-e control_plane_restore_consent={instead}")
+    assert "on machine a to revision 90" in again["msg"] and "Machine a can't be reached" in again["msg"]
+    assert "cut its power: it must never run again" in again["msg"]
+    world.silent = {"a", "c"}
+    other = "prod:everythingAfterRevision:80:etcdOf:a,c"
+    done = world.run(consent=other)
+    # It was marked by the restore before; now it is the one that stays.
+    assert not done.get("failed") and world.marked() == ["a", "c"], done
+    assert world.note() | {"at": ""} == {"state": "Done", "consent": other, "at": ""}
+
+
+def test_what_a_machine_refuses_or_undid_is_chosen_again_by_options(world: World) -> None:
+    begin(world)
+    world.restore = {"state": "Failed", "snapshot": "", "revision": 90}
+    chosen = world.run(consent=CONSENT, machine="b")
+    other = "prod:everythingAfterRevision:80:insteadOf:90:etcdOf:a,c"
+    assert chosen["failed"] and chosen["msg"].endswith(other) and "Nothing of it is under way there" in chosen["msg"]
+    assert world.run(consent=CONSENT, check=True)["consent"] == CONSENT
+    done = world.run(consent=other, machine="b")
+    assert not done.get("failed") and world.marked() == ["a", "c"], done
+
+
+def test_something_newer_that_turned_up_is_asked_for_again(world: World) -> None:
+    begin(world)
+    world.silent, world.known["c"] = set(), 95
+    again = world.run(consent=CONSENT)
+    assert again["failed"] and again["msg"].endswith("prod:everythingAfterRevision:95:etcdOf:a,b")
+    # What was asked for when it was started stays asked for by its consent alone.
+    world.known["c"] = 85
+    assert not world.run(consent=CONSENT).get("failed")
+
+
+def test_a_started_restore_ends_where_etcd_works_again(world: World) -> None:
+    begin(world)
+    world.silent, world.stopped, world.leader = set(), {"b"}, "00000000000000aa"
+    told = world.run(check=True)
+    assert told["changed"] and "would end" in told["msg"] and world.note()["state"] == "Begun"
+    ended = world.run(consent=CONSENT)
+    assert ended["changed"] and "has ended with that" in ended["msg"]
+    assert world.note() == {} and world.marked() == ["b"]
+    assert not world.run(consent=CONSENT)["changed"]
+
+
+def test_a_way_back_in_time_is_resumed_by_its_consent_after_it_stopped_etcd(world: World, tmp_path: Path) -> None:
+    """The consent of an etcd that works names no revision of it: that rises by the second."""
+    world.leader = "00000000000000aa"
+    world.snapshots = [
+        {"path": "/kept/50.db", "revision": 50, "taken_at": "2999-01-01T00:00:00Z", "cluster_id": "00000000000000FF"}
+    ]
+    consent = world.run(snapshot="a:/kept/50.db")["consent"]
+    assert consent == "prod:everythingAfterRevision:50:etcdThatWorks:etcdOf:b,c"
+    world.known = {name: known + 7 for name, known in world.known.items()}
+    world.fails = "b"
+    assert "machine b was not stopped" in world.run(snapshot="a:/kept/50.db", consent=consent)["msg"]
+    world.fails, world.leader = "", None
+    assert not world.run(consent=consent).get("failed") and world.calls[-2] == ("a", "restored 50 wait=0")
+
+
+def test_a_member_by_an_earlier_id_is_known_by_its_peer_url(world: World) -> None:
+    """A fenced machine's data calls the restored member by the ID that it had before."""
+    url = ["https://10.0.0.1:2380"]
+    world.members = [
+        {"id": "00aa", "name": "a", "listens": "", "peerURLs": url},
+        {"id": "0001", "name": "a", "listens": "10.0.0.1:2380", "peerURLs": url},
+    ]
+    assert not world.run(consent=CONSENT).get("failed")
+
+
+def test_a_note_that_can_not_be_read_is_no_reason_to_restore(world: World) -> None:
+    broken = {restore_note.ANNOTATION: '{"state": "Begun", "choice": 7}'}
+    world.change(CONTROL_PLANE, "prod", lambda each: each["metadata"].update(annotations=broken))
+    assert "can't be read" in world.run(consent=CONSENT)["msg"] and world.calls == []

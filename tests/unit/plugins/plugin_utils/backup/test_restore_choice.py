@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.backup.restore_choice import (
     Choice,
+    History,
     choose,
     of_document,
 )
@@ -20,21 +21,26 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failur
 NAMES = ("a", "b", "c")
 
 
-def info(revision: t.Optional[int] = None, *snapshots: int, leader: t.Optional[str] = None) -> dict[str, t.Any]:
+THEN = "2026-07-03T14:15:02Z"
+
+
+def info(
+    revision: t.Optional[int] = None, *snapshots: int, leader: t.Optional[str] = None, of: str = ""
+) -> dict[str, t.Any]:
     """What a machine says of itself."""
     return {
         "etcd": {"answers": leader is not None, "leader": leader, "members": []},
-        "data": {"revision": revision, "message": ""},
-        "snapshots": [{"path": f"/kept/{each}.db", "revision": each, "taken_at": "then"} for each in snapshots],
+        "data": {"revision": revision, "message": "", "clusterID": of},
+        "snapshots": [{"path": f"/kept/{each}.db", "revision": each, "taken_at": THEN} for each in snapshots],
     }
 
 
-def backup(revision: t.Optional[int], name: str = "home.db") -> dict[str, t.Any]:
+def backup(revision: t.Optional[int], name: str = "home.db", taken: str = THEN, of: str = "") -> dict[str, t.Any]:
     """A file of the controller's."""
-    return {"path": f"/backups/{name}", "revision": revision, "taken_at": "then"}
+    return {"path": f"/backups/{name}", "revision": revision, "taken_at": taken, "cluster_id": of}
 
 
-def chosen(infos: dict[str, t.Any], *backups: dict[str, t.Any], **options: str) -> Choice:
+def chosen(infos: dict[str, t.Any], *backups: dict[str, t.Any], **options: t.Any) -> Choice:
     """Choose for the cluster of three."""
     return choose("prod", NAMES, infos, backups, **options)
 
@@ -74,7 +80,7 @@ def chosen(infos: dict[str, t.Any], *backups: dict[str, t.Any], **options: str) 
             [backup(60)],
             {"snapshot": "/backups/home.db"},
             "a",
-            "prod:everythingAfterRevision:60:insteadOf:90:etcdThatWorks:etcdOf:b,c",
+            "prod:everythingAfterRevision:60:etcdThatWorks:etcdOf:b,c",
         ),
     ],
 )
@@ -86,7 +92,7 @@ def test_what_goes_furthest_is_taken_and_what_is_lost_is_named(
     assert of_document(json.loads(json.dumps(choice.document()))) == choice
     text = "\n".join(choice.lines())
     assert f"everything that was written after revision {choice.source.revision}" in text
-    assert ("there is something newer" in text) == ("insteadOf" in consent)
+    assert ("there is something newer" in text) == ("insteadOf" in consent or "etcdThatWorks" in consent)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,7 @@ def test_what_goes_furthest_is_taken_and_what_is_lost_is_named(
         ({"a": info()}, [backup(None)], {}, "there is nothing to restore"),
         ({"a": info(9)}, [], {"machine": "b"}, "it can't be reached"),
         ({"a": info(9)}, [], {"machine": "x"}, "has no such machine"),
-        ({"a": info(9, 8)}, [backup(7)], {"snapshot": "a:/kept/1.db"}, "revision 8: a:/kept/8.db"),
+        ({"a": info(9, 8)}, [backup(7)], {"snapshot": "a:/kept/1.db"}, "a:/kept/8.db: revision 8, taken 2026"),
         (
             {"a": info(9, 8), "b": info(3)},
             [],
@@ -109,3 +115,49 @@ def test_what_goes_furthest_is_taken_and_what_is_lost_is_named(
 def test_what_can_not_be_is_said(infos: t.Any, backups: t.Any, options: t.Any, words: str) -> None:
     with pytest.raises(ControlPlaneFailure, match=words):
         chosen(infos, *backups, **options)
+
+
+NOW, OLD = "00000000000000ff", "00000000000000ee"
+MADE = "2026-01-01T00:00:00Z"
+BEFORE = "2025-07-03T14:15:02Z"
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        # The control plane was deleted and made again on the same hosts: etcd gives its cluster the same ID again.
+        (backup(4000, taken=BEFORE, of=NOW), "it was taken before this control plane was made"),
+        # A way back in time with a tool that does not let the revisions jump.
+        (backup(4000, of=OLD), f"it is of the etcd cluster {OLD}, and this control plane's is {NOW}"),
+        (backup(4000, taken=""), "no facts beside it"),
+    ],
+)
+def test_revisions_of_another_history_are_not_compared(other: dict[str, t.Any], why: str) -> None:
+    history = History(NOW, MADE)
+    own = {"a": info(48, of=NOW.upper())}
+    choice = chosen(own, other, backup(40, "new.db", of=NOW), history=history)
+    assert (choice.source.title(), choice.newest) == ("the data of machine a's own etcd", 48)
+    assert choice.consent == "prod:everythingAfterRevision:48:etcdOf:b,c"
+    text = "\n".join(choice.lines())
+    assert "How far the machines' own data goes: a 48." in text
+    assert "/backups/home.db: revision 4000" in text and why in text
+    # It is one's own to name, and then this etcd's own history is what is lost.
+    named = chosen(own, other, snapshot="/backups/home.db", history=history)
+    assert named.consent == "prod:everythingForOtherHistoryAtRevision:4000:insteadOf:48:etcdOf:b,c"
+    assert "Lost: all that this etcd holds" in named.lines()[1] and why in named.lines()[1]
+    assert "revision 48: the data of machine a's own etcd" in named.lines()[1]
+    assert of_document(json.loads(json.dumps(named.document()))) == named
+    # Nor is it taken where there is nothing else.
+    with pytest.raises(ControlPlaneFailure, match="known to be of this etcd's history") as caught:
+        chosen({"a": info()}, other, history=history)
+    assert why in str(caught.value)
+
+
+def test_the_data_of_a_machine_that_an_earlier_restore_gave_up_is_taken_by_name_alone() -> None:
+    infos = {"a": info(32, of=NOW), "b": info(40, of=OLD)}
+    choice = chosen(infos, history=History(NOW, MADE))
+    assert (choice.machine, choice.newest) == ("a", 32) and "b:data: revision 40" in choice.lines()[-2]
+    named = chosen(infos, snapshot="b:data", history=History(NOW, MADE))
+    assert (named.machine, named.excluded != "") == ("b", True)
+    # Where the recorded ID is not known, none is excluded.
+    assert chosen(infos, history=History("", MADE)).machine == "b"

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from builders import Builder, healthy
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds, restore_note
 
 
 def restored(count: int, ready: str = "Unknown", pods: bool = True) -> Builder:
@@ -33,3 +36,24 @@ def test_every_machine_that_was_given_up_is_replaced(count: int, ready: str, pod
     removed = [machine for action, machine in steps if action == "remove"]
     assert sorted(map(str, removed)) == [f"m{number}" for number in range(2, count + 1)]
     assert [action for action, _machine in steps] == ["remove", "join"] * (count - 1) + ["none"]
+
+
+def noted(state: str) -> Builder:
+    """A control plane of which a machine was given up, and the note of a restore."""
+    choice = {"machine": "m1", "source": {"revision": 90}}
+    note = json.dumps({"state": state, "choice": choice, "consent": "prod:everythingAfterRevision:90"})
+    return restored(3).annotate(restore_note.ANNOTATION, note)
+
+
+def test_while_a_restore_is_not_done_no_step_is_taken() -> None:
+    decision = decide(noted("Begun").build())
+    assert (decision["action"], decision["reasons"][0]["reason"]) == ("blocked", "RestoreUnfinished")
+    [blocked] = decision["blockedOn"]
+    assert "on machine m1 to revision 90 was started and is not done" in blocked["message"]
+    assert "kubeadm.control_plane.restore" in blocked["fix"] and "prod:everythingAfterRevision:90" in blocked["fix"]
+    assert decide(noted("Done").build())["action"] == "remove"
+
+
+@pytest.mark.parametrize("text", ["[", "7", '{"state": "Begun"}', '{"state": "Begun", "choice": {"machine": 7}}'])
+def test_a_note_that_can_not_be_read_holds_nothing_back(text: str) -> None:
+    assert decide(restored(3).annotate(restore_note.ANNOTATION, text).build())["action"] == "remove"

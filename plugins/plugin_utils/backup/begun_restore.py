@@ -1,0 +1,139 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Restore of etcd that was started and is not done (docs/backup_and_restore.md, "A restore that was started").
+
+What its machine has begun is completed. Otherwise it is chosen again, as it may be one that can't be completed.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import replace
+
+from ..calls.failure import ControlPlaneFailure
+from ..objects import kinds, restore_note
+from ..records.cluster_objects import CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from .restore_choice import Choice, of_document
+
+Infos = t.Mapping[str, t.Mapping[str, t.Any]]
+# States of a restore on its machine (module_utils/etcd/restore/recorded_unit.py) that no other can take the place of.
+_UNDER_WAY = ("Running", "Interrupted", "Succeeded")
+
+
+def noted(objects: ClusterObjects) -> tuple[dict[str, t.Any], t.Optional[Choice]]:
+    """Return a restore's note, and a started restore's choice.
+
+    None where no restore was started, or it is done.
+
+    Raises:
+        ControlPlaneFailure: the note can't be read.
+    """
+    control_plane = t.cast(Object, objects.control_plane)
+    try:
+        found = restore_note.read(control_plane)
+        return found, of_document(found["choice"]) if found.get("state") == restore_note.BEGUN else None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        name = control_plane["metadata"]["name"]
+        raise ControlPlaneFailure(
+            f"the annotation {restore_note.ANNOTATION} of the KubeadmControlPlane {objects.namespace}/{name} can't be read ({error}), so whether a restore has "
+            "begun is not known. Nothing was done. Look who changed it; where none has begun, remove it and run again."
+        ) from None
+
+
+def note(objects: ClusterObjects, document: t.Optional[dict[str, t.Any]], cluster_id: str = "") -> None:
+    """Write the note of a restore, or remove it (None)."""
+    control_plane = t.cast(Object, objects.control_plane)
+
+    def write(stored: Object) -> None:
+        annotations = stored["metadata"].setdefault("annotations", {})
+        annotations.pop(restore_note.ANNOTATION, None)
+        if document is not None:
+            annotations[restore_note.ANNOTATION] = json.dumps(document, sort_keys=True)
+        if cluster_id:
+            stored.setdefault("status", {})["etcdClusterID"] = cluster_id
+
+    objects.store.modify(CONTROL_PLANE, objects.namespace, control_plane["metadata"]["name"], write)
+
+
+def unmark(objects: ClusterObjects, choice: Choice, started: t.Optional[Choice]) -> None:
+    """Unmark a machine that the started restore gave up.
+
+    Only the one that etcd is restored on now.
+    """
+
+    def unmark(stored: Object) -> None:
+        (stored["metadata"].get("annotations") or {}).pop(kinds.ANNOTATION_REMEDIATE_MACHINE, None)
+
+    if started is not None and choice.machine in started.give_up:
+        objects.store.modify(MACHINE, objects.namespace, choice.machine, unmark)
+
+
+def under_way(started: t.Optional[Choice], infos: Infos) -> str:
+    """Return a started restore's state on its machine.
+
+    "" where nothing of it is there.
+    """
+    known = (infos.get(started.machine) or {}).get("restore") if started else None
+    if started is None or not known or known.get("revision") != started.source.revision:
+        return ""
+    return str(known["state"]) if known.get("state") in _UNDER_WAY else ""
+
+
+def refuse_other(started: Choice, state: str, snapshot: str, machine: str, typed: str) -> None:
+    """Refuse options that name another restore than the one under way.
+
+    Raises:
+        ControlPlaneFailure: they do.
+    """
+    if snapshot in ("", started.source.name) and machine in ("", started.machine):
+        return
+    raise ControlPlaneFailure(
+        f"the restore of {started.cluster} to revision {started.source.revision}, from {started.source.title()}, is under way on machine {started.machine} "
+        f"({state}), and control_plane_restore_snapshot or control_plane_restore_machine names another one. Nothing was done. Complete it first: run again "
+        f"without them, with {typed}. {_beyond(started)}"
+    )
+
+
+def continued(choice: Choice, started: t.Optional[Choice]) -> Choice:
+    """Return the choice, with what holds on of the started one.
+
+    The etcd that worked when it was started was stopped by it.
+    """
+    same = started is not None and started.source == choice.source and started.machine == choice.machine
+    return replace(choice, working=choice.working or (started is not None and same and started.working))
+
+
+def lines(choice: Choice, started: t.Optional[Choice], state: str, infos: Infos) -> list[str]:
+    """Return lines on a started restore, for the user.
+
+    They say what the choice has to do with it; none where no restore was started.
+    """
+    if started is None:
+        return []
+    if state:
+        return [
+            f"This restore was started and has not finished. It is under way on machine {started.machine} ({state}), so that no other can be chosen. "
+            f"{_beyond(started)}"
+        ]
+    if started.consent == choice.consent and started.machine == choice.machine:
+        return ["This restore was started and has not finished."]
+    text = (
+        f"Another restore was started and has not finished: on machine {started.machine} to revision {started.source.revision}, "
+        f"from {started.source.title()}. "
+    )
+    if started.machine in infos:
+        return [
+            f"{text}Nothing of it is under way there, and what there is or what was asked for differs now. What it stopped stays stopped."
+        ]
+    return [
+        f"{text}Machine {started.machine} can't be reached, so whether it is at work there is not known. Make it reachable to resume that restore. Before you "
+        "consent to this one instead, cut its power: it must never run again as it is."
+    ]
+
+
+def _beyond(started: Choice) -> str:
+    return (
+        f"Where machine {started.machine} can never complete it, cut its power: the next run chooses again, without it."
+    )
