@@ -289,12 +289,12 @@ class Bootstrap:
         unit = systemd_units.state(UNIT_PREFIX + known.step, self.runner)
         # In this order: a script that ends between the two has left its result by then.
         result = guard.read_text(os.path.join(self.places.work, "result"))
-        stage = guard.read_text(os.path.join(self.places.work, "stage"))
+        rc_text, _space, last = result.partition(" ")
+        stage = last or guard.read_text(os.path.join(self.places.work, "stage"))
+        if script.complete(self.places.work, stage) and (result or not unit.running):
+            return replace(known, state=SUCCEEDED, stage=stage, rc=0)
         if result:
-            rc_text, _space, stage = result.partition(" ")
             rc = int(rc_text) if rc_text.isdecimal() else 1
-            if rc == 0 and stage == "done":
-                return replace(known, state=SUCCEEDED, stage=stage, rc=0)
             return self._failed(known, stage, rc, script_messages.result(record, stage, rc, self._output()))
         if unit.running:
             output = self._output()

@@ -9,6 +9,7 @@ there, the first command that fails ends the bootstrap, and is named.
 
 from __future__ import annotations
 
+import os
 import shlex
 import typing as t
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ LEAST_ROOM_BYTES = 256 << 20
 
 # The exit status of a script that was ended from outside; timeout(1) has the same.
 ENDED = 124
+# Stages after kubeadm: the look at its static pods, and the end.
+PODS, DONE = "pods", "done"
+_LOOKS_PER_SECOND = 5
 
 _HEAD = """\
 #!/bin/sh
@@ -42,6 +46,7 @@ kcp_end() {{
     printf '%s %s\\n' "$1" "$kcp_stage" > "$kcp_work/result.partial"
     sync "$kcp_work/result.partial" 2>/dev/null || :
     mv -f "$kcp_work/result.partial" "$kcp_work/result"
+    sync "$kcp_work" 2>/dev/null || :
 }}
 trap 'kcp_rc=$?; trap - EXIT; kcp_end "$kcp_rc"; exit "$kcp_rc"' EXIT
 trap 'exit {ended}' TERM
@@ -81,6 +86,7 @@ done
 
 _KUBEADM = """\
 kcp_enter kubeadm
+: > "$kcp_work/begun"
 {command}
 kcp_rc=$?
 [ "$kcp_rc" -eq 0 ] || exit "$kcp_rc"
@@ -88,19 +94,21 @@ mkdir -p {directory} && echo success > {sentinel}
 """
 
 # A kubelet that doesn't know its node's storage yet refuses a static pod that asks for some, and asks no second time until it is started
-# again (github.com/kubernetes/kubernetes, issues 99305 and 138391). A kubeadm that joins a learner waits for no etcd.
+# again (github.com/kubernetes/kubernetes, issues 99305 and 138391). A kubeadm that joins a learner waits for no etcd. What another cluster's
+# pods left in the logs' folder is older than kubeadm's start. kubeadm has succeeded by then, which is why this is a stage of its own.
 _PODS = """\
+kcp_enter {stage}
 kcp_logs=$(sed -n 's/^podLogsDir: *//p' {kubelet}/config.yaml 2>/dev/null | tr -d \\"\\')
-kcp_left={seconds}
+kcp_left={looks}
 for kcp_each in etcd kube-apiserver kube-controller-manager kube-scheduler; do
     [ -e {manifests}/"$kcp_each".yaml ] || continue
-    until ls -d "${{kcp_logs:-{logs}}}"/kube-system_"$kcp_each"-* >/dev/null 2>&1; do
+    until find "${{kcp_logs:-{logs}}}"/kube-system_"$kcp_each"-* -newer "$kcp_work/begun" 2>/dev/null | grep -q .; do
         if [ "$kcp_left" -eq 0 ]; then
             echo "the kubelet has not taken the static pod $kcp_each: it is started again"
             systemctl restart kubelet
             break 2
         fi
-        sleep 1
+        sleep {pause}
         kcp_left=$((kcp_left - 1))
     done
 done
@@ -131,6 +139,15 @@ def bounded(words: t.Sequence[str], seconds: int) -> list[str]:
     return ["timeout", f"--kill-after={settings.END_SECONDS}", str(seconds), *words] if seconds else list(words)
 
 
+def complete(work: str, stage: str) -> bool:
+    """Return whether a script that ended at ``stage`` is complete.
+
+    ``work`` is its folder. It has, too, where it ended while the kubelet was to take the static pods, and no command of the user's was to
+    come: kubeadm had succeeded, and neither a boot nor the limit takes that away.
+    """
+    return stage == DONE or (stage == PODS and not os.path.exists(os.path.join(work, "post-1.sh")))
+
+
 def render(
     work: str,
     kubeadm: t.Sequence[str],
@@ -145,7 +162,7 @@ def render(
     They are ``run.sh`` and one file for each of the user's commands.
 
     Each command has a file of its own, so that one with a syntax error or an open quote can't swallow what follows. The
-    script leaves ``stage`` (start, pre-N, room, images, kubeadm, post-N, done), ``output`` and, at its end, ``result`` ("<exit status>
+    script leaves ``stage`` (start, pre-N, room, images, kubeadm, pods, post-N, done), ``output`` and, at its end, ``result`` ("<exit status>
     <stage>") in the folder ``work``. ``images`` is the part that sees to the images (image_check.py), "" for none.
     """
     files = {}
@@ -166,10 +183,11 @@ def render(
     command = " ".join(shlex.quote(word) for word in kubeadm)
     parts.append(_KUBEADM.format(command=command, directory=directory, sentinel=shlex.quote(sentinel)))
     folders = {"manifests": shlex.quote(disks.manifests), "logs": disks.pod_logs, "kubelet": room["kubelet"]}
-    parts.append(_PODS.format(**folders, seconds=disks.seconds))
+    looks = disks.seconds * _LOOKS_PER_SECOND
+    parts.append(_PODS.format(**folders, stage=PODS, looks=looks, pause=1 / _LOOKS_PER_SECOND))
     for number, text in enumerate(after, 1):
         files[f"post-{number}.sh"] = f"{text}\n"
         parts.append(_COMMAND.format(stage=f"post-{number}"))
-    parts.append("kcp_enter done\nexit 0\n")
+    parts.append(f"kcp_enter {DONE}\nexit 0\n")
     files["run.sh"] = "".join(parts)
     return files

@@ -55,6 +55,7 @@ def command(kind: str, stage: str) -> str:
     The user's commands may hold secrets that nothing can recognise: they are named, not shown.
     """
     said = {"kubeadm": f"kubeadm {kind}".strip(), "room": "the look at the disks before kubeadm"}
+    said[script.PODS] = "the look at the static pods after kubeadm"
     said[image_check.STAGE] = "the look at the images before kubeadm"
     return said.get(stage) or field(stage)
 
