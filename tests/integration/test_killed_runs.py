@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import re
 import typing as t
 from pathlib import Path
 
@@ -89,11 +88,6 @@ def create_and_delete(workspace: AcmeWorkspace, folder: Path, how: str, only: st
     return created, deleted
 
 
-def missed(record: Record, only: str) -> list[str]:
-    """Points at which a run may be stopped, that some run met, and none was stopped at."""
-    return [point for point in record.met if re.search(only, point) and point not in record.points]
-
-
 @pytest.mark.parametrize(
     ("only", "least"),
     [pytest.param(EACH_KIND, 3, id="each kind"), pytest.param(OUTWARD, 8, marks=pytest.mark.full, id="every one")],
@@ -105,7 +99,7 @@ def test_runs_that_are_killed_at_outward_points_converge(
     records = create_and_delete(workspace, tmp_path, "kill", only)
     for record in records:
         assert len(record.points) >= least and len(set(record.points)) == len(record.points)
-        assert missed(record, only) == []
+        assert record.missed(only) == []
         assert all(each.returncode == -9 for each in record.stops[:-1])
     sites = {site_of(point)[1] for record in records for point in record.points}
     assert sites >= {"journal intent", "journal outcome", "lock take", "node", "task"}
@@ -116,7 +110,7 @@ def test_runs_that_are_killed_at_outward_points_converge(
 def test_runs_that_are_stopped_at_every_point_converge(workspace: AcmeWorkspace, tmp_path: Path, how: str) -> None:
     """Every point of every action; with the whole run killed, its main process alone, or asked to end."""
     for record in create_and_delete(workspace, tmp_path, how, ""):
-        assert len(record.points) >= 30 and missed(record, "") == []
+        assert len(record.points) >= 30 and record.missed("") == []
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ CALLS = {
     "workload_node",
     "workload_objects",
 }
+# What a run meets where something took longer than it was waited for before: no two runs need to meet the same.
+BY_CHANCE = r"journal note|node bootstrap_token absent"
 CHANGING = r"before node (bootstrap_token|node_bootstrap|etcd_member|node_drain|workload_node)"
 ACTIONS = ("machine", "machine_bootstrap", "machine_removal", "api_endpoints", "infrastructure_status", "kube_proxy")
 
@@ -103,7 +105,8 @@ def test_a_rollout_with_every_run_killed_at_its_next_point(
         only = f"^({'|'.join(map(re.escape, skipped))})$"
         wants(workspace, version=NEXT, kubeadm={"preKubeadmCommands": ["true", "true"]})
         rest = killed(workspace, "skipped", only=only)
-        assert sorted(rest.points) == skipped and rest.failures == []
+        assert {each for each in skipped if not re.search(BY_CHANCE, each)} <= {*rest.points} <= {*skipped}
+        assert rest.missed(only) == [] and rest.failures == []
         nothing_lost(workspace, machines, 3)
     usual = recovery.offsets(recovery.parse((workspace.folder / "undisturbed" / "trace-1").read_text()))
     costs = record.costs(usual)
@@ -163,7 +166,7 @@ def test_a_rollout_whose_runs_are_suspended_taken_over_and_wake(workspace: Works
         members = machines.etcd_members()
         nodes = json.loads(machines.kubectl("get", "nodes", "-o", "json"))["items"]
         seen = [(each["metadata"]["name"], each["spec"].get("unschedulable")) for each in nodes]
-        kept = {each["name"] for each in members} & {each["metadata"]["name"] for each in nodes}
+        kept = {each.get("name") for each in members} & {each["metadata"]["name"] for each in nodes}
         started = {name: machines.kubeadm_started(name) for name in kept & set(machines.names()) - machines.lost}
         return {path: path.read_bytes() for path in workspace.store.rglob("*.yaml")}, members, seen, started
 

@@ -268,7 +268,8 @@ class KilledRuns:
             begun.group.wait_empty()
             begun.group.remove()
         passed = trace(begun.trace)
-        self._met.update(dict.fromkeys(passed))
+        # Of a run whose main process alone is killed, and of one that ends in an orderly way, what comes after is stopped nowhere.
+        self._met.update(dict.fromkeys(passed[: passed.index(begun.point) + 1] if begun.point in passed else passed))
         done = Stop(begun.number, self._how, begun.point, returncode, round(begun.began, 3), seconds, len(passed))
         with (self._folder / "record.jsonl").open("a") as record:
             record.write(json.dumps(dataclasses.asdict(done)) + "\n")
