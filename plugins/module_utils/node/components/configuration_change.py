@@ -121,6 +121,14 @@ class Change:
         """Return the change's record with its state. Raises NodeError."""
         return _read(os.path.join(self.folder, "record.json"))
 
+    @property
+    def failed_before(self) -> bool:
+        """True where an attempt before could not be put back.
+
+        Raises NodeError. Files that are as they were prove nothing then: what they belong to has to be healthy.
+        """
+        return bool(self.record().get("failedBefore"))
+
     def keep(self, record: t.Mapping[str, t.Any]) -> None:
         """Write the change's record."""
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"
@@ -145,7 +153,7 @@ class Change:
             steps = list(self.steps())
         except Exception as error:  # pylint: disable=broad-except
             # What an earlier unit has changed nobody can tell then.
-            state = FAILED if record.get("stage") else ROLLED_BACK
+            state = FAILED if record.get("stage") or record.get("failedBefore") else ROLLED_BACK
             record.update(state=state, message=_told(error), finishedAt=now_rfc3339())
             self.keep(record)
             return record
@@ -289,7 +297,8 @@ class Works:
     def _prepare(self, step: str, kind: str, request: t.Mapping[str, t.Any], changed: t.Sequence[str]) -> None:
         folder = self._folder(step)
         # An attempt that could not be put back leaves the only copy of what was in use: the next one puts back that, not what it found.
-        if self.look(step).state != FAILED:
+        failed = self.look(step).state == FAILED
+        if not failed:
             shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         guard.write_atomically(os.path.join(folder, "request.json"), json.dumps(dict(request)).encode(), 0o600)
@@ -300,6 +309,7 @@ class Works:
             "message": "",
             "startedAt": now_rfc3339(),
             "changed": list(changed),
+            "failedBefore": failed,
         }
         guard.write_atomically(os.path.join(folder, "record.json"), json.dumps(record).encode(), 0o600)
 
@@ -318,7 +328,8 @@ class Works:
         ended = [each for each in folders if os.path.exists(os.path.join(each, "record.json"))]
         ended.sort(key=lambda each: os.stat(os.path.join(each, "record.json")).st_mtime)
         for each in ended[: max(0, len(ended) - settings.CONFIGURATIONS_KEPT + 1)]:
-            if self.look(os.path.basename(each)).state != RUNNING:
+            # One that could not be put back has the only copy of what was in use.
+            if self.look(os.path.basename(each)).state not in (RUNNING, FAILED):
                 shutil.rmtree(each, ignore_errors=True)
 
     def may_begin_again(self, step: str) -> bool:

@@ -201,11 +201,7 @@ class _Part:
         if not os.path.exists(self.kept):
             return
         files = [pair for name in OWNERS for pair in self._certificate_files(name) if OWNERS[name] == self.component]
-        changed = [
-            (place, kept)
-            for place, kept in files
-            if os.path.exists(kept) and Path(place).read_bytes() != Path(kept).read_bytes()
-        ]
+        changed = [(place, kept) for place, kept in files if os.path.exists(kept) and _text(place) != _text(kept)]
         if changed:
             # Killed after the files are back, the next unit must still see that a process is to follow.
             self._begun("restart")
@@ -215,6 +211,11 @@ class _Part:
             self._put(_text(self.kept), "back")
         elif self._has_begun("restart"):
             self._restart("back", force=True)
+        elif self.work.failed_before:
+            self._wait(words_of(self.make.read(self.kept)), set(), None)
+            for name in OWNERS:
+                if OWNERS[name] == self.component and os.path.exists(self._certificate_files(name)[0][1]):
+                    self._require_served(name)
 
     def _certificate_files(self, name: str) -> tuple[tuple[str, str], ...]:
         """Return the paths of a certificate and its key, and their backups'."""

@@ -108,7 +108,7 @@ class KubeletChange(Change):
                     place, Path(kept).read_bytes(), os.stat(place).st_mode & 0o777 if there else 0o644
                 )
                 changed = True
-        if changed or os.path.exists(self._mark):
+        if changed or os.path.exists(self._mark) or (begun and self.failed_before):
             self._restart(self.request())
 
     def _restart(self, request: t.Mapping[str, t.Any]) -> None:

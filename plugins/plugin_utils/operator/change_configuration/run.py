@@ -253,7 +253,7 @@ def _work(context: TaskContext, request: t.Mapping[str, t.Any], seconds: int) ->
         )
     raise Refused(
         f"Node {name}: the changed configuration did not work: {result['message']} Look at this machine NOW. What was in use before is "
-        f"in {result['folder']}/backup there, and stays there for a retry."
+        f"in {result['folder']}/backup there, and stays there for a retry. After an abort, put it back by hand before another Action is made."
     )
 
 

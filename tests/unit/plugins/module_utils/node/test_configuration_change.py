@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import typing as t
 from pathlib import Path
 
@@ -21,6 +22,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.compone
     Places,
     Works,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.control_plane_change import (
+    ControlPlaneChange,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.kubelet_change import KubeletChange
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.rendered_manifests import Tools
 
 
 class Steps(Change):
@@ -179,7 +185,7 @@ def test_another_attempt_puts_back_what_was_in_use_before_the_first(tmp_path: Pa
     machine = Machine(tmp_path)
     machine.file.write_text("in use")
     assert machine.attempt("first", stuck=True) == FAILED and machine.file.read_text() == "new"
-    for step in ("a", "b"):
+    for step in ("a", "b", "c", "d"):
         machine.attempt(step)
     assert machine.attempt("first") == ROLLED_BACK and machine.file.read_text() == "in use"
 
@@ -190,3 +196,71 @@ def test_another_attempt_after_one_that_was_put_back_begins_with_what_is_in_use_
     assert machine.attempt("first") == ROLLED_BACK
     machine.file.write_text("changed by hand")
     assert machine.attempt("first") == ROLLED_BACK and machine.file.read_text() == "changed by hand"
+
+
+def test_an_attempt_that_knows_no_steps_is_no_rollback_where_one_before_failed(tmp_path: Path) -> None:
+    begun(tmp_path, failedBefore=True)
+    assert Steps(tmp_path, why="request.json can't be read").perform()["state"] == FAILED
+
+
+class Broken(NoUnit):
+    """A machine whose kubelet doesn't start."""
+
+    def __call__(self, command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        if list(command) == ["systemctl", "restart", "kubelet.service"]:
+            return subprocess.CompletedProcess(command, 1, "", "no such device")
+        return super().__call__(command)
+
+
+def program(path: Path, body: str) -> str:
+    """A program that is a shell script."""
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_kubelet_that_is_down_is_not_healthy_because_its_files_are_as_before(tmp_path: Path) -> None:
+    """Another attempt whose kubeadm writes nothing finds the files put back, and the kubelet as it was left."""
+    kubelet = tmp_path / "kubelet"
+    kubelet.mkdir()
+    (kubelet / "config.yaml").write_text("in use")
+    tools = Tools(kubeadm=program(tmp_path / "kubeadm", f"echo new > {kubelet}/config.yaml"))
+    places = Places(state=str(tmp_path / "state"), kubelet=str(kubelet), tools=tools)
+    runner = Broken()
+    works = Works({"kubelet": KubeletChange}, places, runner)
+    for _attempt in range(2):
+        folder = works.start("step", "kubelet", {"node": "m1", "kubeconfig": "k", "timeout": 1}, ["a change"]).folder
+        record = KubeletChange(places, folder, runner).perform()
+        works.tell("step")
+        assert record["state"] == FAILED and "no such device" in record["message"]
+        assert (kubelet / "config.yaml").read_text() == "in use"
+        program(tmp_path / "kubeadm", "exit 1")
+
+
+def test_a_component_that_is_down_is_not_healthy_because_its_manifest_is_as_before(tmp_path: Path) -> None:
+    """Another attempt fails before it writes anything; no process of the component is there."""
+    manifests = tmp_path / "manifests"
+    for folder in (manifests, tmp_path / "proc", tmp_path / "logs", tmp_path / "pki"):
+        folder.mkdir()
+    manifest = {"spec": {"containers": [{"command": ["kube-scheduler", "--leader-elect=true"]}]}}
+    (manifests / "kube-scheduler.yaml").write_text(json.dumps(manifest))
+    shown = f"echo '{json.dumps(manifest)}'"
+    tools = Tools(kubeadm=program(tmp_path / "kubeadm", "exit 1"), kubectl=program(tmp_path / "kubectl", shown))
+    places = Places(
+        state=str(tmp_path / "state"),
+        kubernetes=str(tmp_path),
+        proc=str(tmp_path / "proc"),
+        pod_logs=str(tmp_path / "logs"),
+        unit_of_kubelet="",
+        tools=tools,
+    )
+    works = Works({"control_plane": ControlPlaneChange}, places, NoUnit())
+    request = {"node": "m1", "configuration": {}, "components": ["kube-scheduler"], "certificates": [], "timeout": 0}
+    folder = Path(works.start("step", "control_plane", request, ["a change"]).folder)
+    # What an attempt leaves that could not be put back.
+    (folder / "backup").mkdir()
+    (folder / "backup" / "kube-scheduler.yaml").write_text(json.dumps(manifest))
+    (folder / "record.json").write_text(json.dumps({"state": FAILED, "told": True}))
+    works.start("step", "control_plane", request, ["a change"])
+    record = ControlPlaneChange(places, str(folder), NoUnit()).perform()
+    assert record["state"] == FAILED and "no process of it is there" in record["message"]
