@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
-from private_host import PrivateHost
+from private_host import NetworkedHost
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root"),
@@ -43,20 +42,13 @@ address add 10.97.0.1/32 dev kube-ipvs0
 """
 
 
-class Host(PrivateHost):
+class Host(NetworkedHost):
     """A host with these links."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.name = f"networks-{os.getpid()}"
-        subprocess.run(["ip", "netns", "add", self.name], check=True)
-        for line in LINKS.split("\n"):
-            if line:
-                subprocess.run(["ip", "-n", self.name, *line.split()], check=True)
-
-    def run(self, *words: str, check: bool = True) -> str:
-        """See the base class."""
-        return super().run("ip", "netns", "exec", self.name, *words, check=check)
+        super().__init__(folder, "networks")
+        for line in LINKS.strip().split("\n"):
+            self.ip(line)
 
     def asked(self, pods: t.Sequence[str] = (), services: t.Sequence[str] = (), **more: t.Any) -> dict[str, t.Any]:
         """Ask what keeps the host from being claimed, and return the result."""
@@ -79,9 +71,8 @@ class Host(PrivateHost):
 
 @pytest.fixture(name="host")
 def _host(tmp_path: Path) -> t.Iterator[Host]:
-    made = Host(tmp_path)
-    yield made
-    subprocess.run(["ip", "netns", "delete", made.name], check=True)
+    with Host(tmp_path) as made:
+        yield made
 
 
 def test_an_address_of_the_host_in_the_clusters_networks_is_refused(host: Host) -> None:

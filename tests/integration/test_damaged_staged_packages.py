@@ -6,26 +6,20 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import typing as t
 from pathlib import Path
 
 import pytest
-from node_with_packages import COMPANIONS, NAMES, NEW, Node
+from node_with_packages import COMPANIONS, HAS_APT, NAMES, NEW, Node
 
 PACKAGES = "/var/cache/kubeadm-control-plane/packages"
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="dpkg and mounts need root"),
-    pytest.mark.skipif(shutil.which("apt-get") is None, reason="this host has no apt"),
-]
+pytestmark = HAS_APT
 
 
 @pytest.fixture(name="node")
 def _node(tmp_path: Path) -> t.Iterator[Node]:
-    made = Node(tmp_path)
-    yield made
-    made.repository.stop()
+    with Node(tmp_path) as made:
+        yield made
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 from host_pool import GROUP, pool_documents
-from private_host import PROGRAM, PrivateHost
+from private_host import PROGRAM, NetworkedHost
 from workspace import Run, Workspace, cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
@@ -52,29 +52,18 @@ PLAY = """\
 """
 
 
-class Host(PrivateHost):
+class Host(NetworkedHost):
     """A host with a network namespace; Ansible reaches it by an interpreter that goes there."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        super().__init__(folder)
+        super().__init__(folder, name)
         folder.mkdir()
-        self.name = f"{name}-{os.getpid()}"
-        subprocess.run(["ip", "netns", "add", self.name], check=True)
         python = folder / "python"
         apart = "setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc"
         inside = f"{sys.executable} {PROGRAM} {folder}/system ip netns exec {self.name} {sys.executable}"
         python.write_text(f'#!/bin/sh\nexec {apart} {inside} "$@"\n')
         python.chmod(0o755)
         self.variables: dict[str, t.Any] = {"ansible_connection": "local", "ansible_python_interpreter": str(python)}
-
-    def run(self, *words: str, check: bool = True) -> str:
-        """See the base class."""
-        return super().run("ip", "netns", "exec", self.name, *words, check=check)
-
-    def ip(self, words: str) -> str:
-        """Run ip in the host's network."""
-        done = subprocess.run(["ip", "-n", self.name, *words.split()], check=True, capture_output=True, text=True)
-        return done.stdout
 
     def record(self, name: str, document: dict[str, t.Any]) -> None:
         """Have a record of this collection on the host."""
@@ -146,7 +135,7 @@ def _site(tmp_path: Path) -> t.Iterator[Site]:
     made = Site(tmp_path)
     yield made
     for host in made.hosts:
-        subprocess.run(["ip", "netns", "delete", host.name], check=True)
+        host.end()
 
 
 def test_a_machines_host_comes_behind_the_address_and_leaves_it(site: Site) -> None:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
-from private_host import PrivateHost
+from private_host import NetworkedHost
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root"),
@@ -45,13 +44,11 @@ API, ETCD, VRRP = (
 Object = dict[str, t.Any]
 
 
-class Host(PrivateHost):
+class Host(NetworkedHost):
     """A host with a network of its own."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.name = f"firewall-{os.getpid()}"
-        subprocess.run(["ip", "netns", "add", self.name], check=True)
+        super().__init__(folder, "firewall")
         self.runs()
 
     def runs(self, enabled: str = "enabled", firewalld: str = "inactive") -> None:
@@ -63,10 +60,6 @@ class Host(PrivateHost):
     def write(self, path: str, text: str) -> None:
         """Write a file of the host."""
         self.run("sh", "-c", f"mkdir -p {os.path.dirname(path)} && printf '%s' '{text}' > {path}")
-
-    def run(self, *words: str, check: bool = True) -> str:
-        """See the base class."""
-        return super().run("ip", "netns", "exec", self.name, *words, check=check)
 
     def has(self, text: str) -> None:
         """Boot with this configuration of nftables."""
@@ -89,9 +82,8 @@ class Host(PrivateHost):
 
 @pytest.fixture(name="host")
 def _host(tmp_path: Path) -> t.Iterator[Host]:
-    made = Host(tmp_path)
-    yield made
-    subprocess.run(["ip", "netns", "delete", made.name], check=True)
+    with Host(tmp_path) as made:
+        yield made
 
 
 def test_what_is_lacking_is_opened_now_and_at_boot(host: Host) -> None:

@@ -5,30 +5,24 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import typing as t
 from pathlib import Path
 
 import pytest
-from node_with_packages import COMPANIONS, IMAGES, NAMES, NEW, OLD, Node
+from node_with_packages import COMPANIONS, HAS_APT, IMAGES, NAMES, NEW, OLD, Node
 
 # The last image is in no registry. What the stand-ins have is lines of a file, and so is an archive.
 RUNTIME = {
     "ctr": "shift 3; touch /opt/images; case $1 in list) cat /opt/images ;; import) cat $2 >> /opt/images ;; esac",
     "crictl": "case $4 in *coredns*) exit 1 ;; *) echo $4 >> /opt/images ;; esac",
 }
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="dpkg and mounts need root"),
-    pytest.mark.skipif(shutil.which("apt-get") is None, reason="this host has no apt"),
-]
+pytestmark = HAS_APT
 
 
 @pytest.fixture(name="node")
 def _node(tmp_path: Path) -> t.Iterator[Node]:
-    made = Node(tmp_path)
-    yield made
-    made.repository.stop()
+    with Node(tmp_path) as made:
+        yield made
 
 
 def test_what_is_staged_is_installed_when_the_repository_is_gone(node: Node) -> None:

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 import typing as t
 from pathlib import Path
 
+import pytest
 import yaml
 from package_repository import PackageRepository
 from private_host import MODULES, ROOT, PrivateHost
@@ -19,6 +22,10 @@ OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
 # What comes with Kubernetes: the newer kubeadm and kubelet don't do with the older ones.
 COMPANIONS = {"cri-tools": "kubeadm", "kubernetes-cni": "kubelet"}
 IMAGES = ("r.example.com/kube-apiserver", "r.example.com/etcd", "r.example.com/coredns")
+HAS_APT = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="dpkg and mounts need root"),
+    pytest.mark.skipif(shutil.which("apt-get") is None, reason="this host has no apt"),
+]
 
 
 class Node(PrivateHost):
@@ -42,6 +49,10 @@ class Node(PrivateHost):
         )
         self.changed(self.module("host_packages", kubernetes_version="v1.20.2", repositories=[self.source]))
         self.publish(NEW)
+
+    def end(self) -> None:
+        """See the base class."""
+        self.repository.stop()
 
     def publish(self, version: str, least: str = "") -> None:
         """Have a version in the repository; it needs companions of a ``least`` version, by default of its own."""

@@ -26,6 +26,15 @@ class PrivateHost:
         own = {"HOME": "/var/tmp", "PYTHONPATH": self._collections(), "PYTHONDONTWRITEBYTECODE": "1"}
         self._environment = {**os.environ, **own}
 
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Take away what is not in its folder."""
+
     @staticmethod
     def _collections() -> str:
         first = os.environ.get("ANSIBLE_COLLECTIONS_PATH", "").partition(os.pathsep)[0]
@@ -54,3 +63,25 @@ class PrivateHost:
         path.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": {**arguments, "_ansible_remote_tmp": "/tmp"}}))
         said = self.run(sys.executable, "-m", f"{MODULES}.{name}", str(path), check=False)
         return dict(json.loads(said.splitlines()[-1]))
+
+
+class NetworkedHost(PrivateHost):
+    """One with a network namespace of its own, too."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(folder)
+        self.name = f"{name}-{os.getpid()}"
+        subprocess.run(["ip", "netns", "add", self.name], check=True)
+
+    def end(self) -> None:
+        """See the base class."""
+        subprocess.run(["ip", "netns", "delete", self.name], check=True)
+
+    def run(self, *words: str, check: bool = True) -> str:
+        """See the base class."""
+        return super().run("ip", "netns", "exec", self.name, *words, check=check)
+
+    def ip(self, words: str) -> str:
+        """Run ip in the host's network."""
+        done = subprocess.run(["ip", "-n", self.name, *words.split()], check=True, capture_output=True, text=True)
+        return done.stdout

@@ -13,9 +13,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-import yaml
-from actions import run_action
-from workspace import cluster_documents
+from cluster_folder import ClusterFolder
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions as operator
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
@@ -24,35 +22,18 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
     MACHINE,
     SECRET,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
 
 
-class Folder:
-    """A user's folder with the plan for a new cluster; each step is what the role does in it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.store = {"path": str(path / "store")}
-        self.manifest = path / "prod.yaml"
-        self.plan = path / "prod.plan.json"
-        self.wants()
-
-    def wants(self, **options: t.Any) -> None:
-        """Write the manifest."""
-        documents = cluster_documents("prod", failure_domains=("a", "b", "c"), **options)
-        self.manifest.write_text(yaml.safe_dump_all(documents, sort_keys=False))
-
-    def run(self, module: str, /, check: bool = False, **arguments: t.Any) -> Object:
-        """Run one of the collection's actions on the cluster."""
-        return run_action(module, check, cluster="prod", store=self.store, **arguments)
+class Folder(ClusterFolder):
+    """One with the plan for the cluster."""
 
     def make_plan(self) -> Object:
         """Keep a plan and return it."""
-        result = self.run("plan", manifests=[str(self.manifest)], plan_file=str(self.plan), show=False)
+        result = self.run("plan", manifests=[str(self.manifest)], plan_file=str(self.plan_file), show=False)
         assert not result.get("failed"), result["msg"]
-        return dict(json.loads(self.plan.read_text()))
+        return dict(json.loads(self.plan_file.read_text()))
 
     def apply(self, **arguments: t.Any) -> Object:
         """Bring the manifest into the store."""
@@ -60,32 +41,12 @@ class Folder:
 
     def decide(self, **arguments: t.Any) -> Object:
         """Decide, following the plan."""
-        return self.run("decide", **{"plan_file": str(self.plan), "run": "r1", **arguments})
-
-    def provide_infrastructure(self, port: int = 0) -> None:
-        """What a provider reports; nobody listens at the endpoint, unless its port is given."""
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port = port or listener.getsockname()[1]
-        domains = [{"name": each, "controlPlane": True} for each in "abc"]
-        result = self.run(
-            "infrastructure_status",
-            kind="NspawnCluster",
-            name="prod",
-            spec={"controlPlaneEndpoint": {"host": "127.0.0.1", "port": port}},
-            status={"initialization": {"provisioned": True}, "failureDomains": domains},
-        )
-        assert not result.get("failed"), result["msg"]
-
-    @property
-    def objects(self) -> FileStore:
-        """The store."""
-        return FileStore(self.store["path"])
+        return self.run("decide", **{"plan_file": str(self.plan_file), "run": "r1", **arguments})
 
     def begin_first_machine(self) -> tuple[Object, str]:
         """Go up to the first machine's objects; returns the plan and its name."""
         document = self.make_plan()
-        self.apply(plan_file=str(self.plan))
+        self.apply(plan_file=str(self.plan_file))
         self.provide_infrastructure()
         self.run("cluster_certificates")
         decided = self.decide()
@@ -131,7 +92,7 @@ def folder(tmp_path: Path) -> Folder:
 def test_steps_are_taken_in_the_plans_order_with_its_names(folder: Folder) -> None:
     document = folder.make_plan()
     names = [step["target"]["name"] for step in document["steps"] if step["target"]]
-    assert folder.apply(plan_file=str(folder.plan))["changed"] is True
+    assert folder.apply(plan_file=str(folder.plan_file))["changed"] is True
     first = folder.decide()
     assert (first["act"], first["decision"]["action"]) == (True, "createInfrastructure"), first["msg"]
     assert first["msg"].startswith("step 1 of 5: ")
@@ -171,8 +132,8 @@ def test_a_killed_run_is_gone_on_with_by_the_same_plan(folder: Folder) -> None:
 def test_a_plan_without_a_step_left_ends_well_though_more_could_be_done(folder: Folder) -> None:
     document = folder.make_plan()
     end = {**document["end"], "action": "postponed", "expects": document["steps"][2]["expects"]}
-    folder.plan.write_text(json.dumps({**document, "steps": document["steps"][:2], "end": end}))
-    folder.apply(plan_file=str(folder.plan))
+    folder.plan_file.write_text(json.dumps({**document, "steps": document["steps"][:2], "end": end}))
+    folder.apply(plan_file=str(folder.plan_file))
     folder.provide_infrastructure()
     folder.run("cluster_certificates")
     result = folder.decide()
@@ -199,7 +160,7 @@ def test_a_cluster_that_left_the_plan_is_not_acted_on_and_the_difference_is_show
     result = folder.decide()
     assert result["failed"] and "act" not in result
     assert "machines.foreign: expected not there, observed there" in result["msg"]
-    assert "control_plane_plan_file=" in result["msg"] and str(folder.plan) in result["msg"]
+    assert "control_plane_plan_file=" in result["msg"] and str(folder.plan_file) in result["msg"]
     assert {"path": "machines.foreign", "expected": "not there", "observed": "there"} in result["difference"]
     assert folder.decide(plan_file=None)["decision"]["action"] == "initialize"
 
@@ -207,7 +168,7 @@ def test_a_cluster_that_left_the_plan_is_not_acted_on_and_the_difference_is_show
 def test_a_plan_for_another_manifest_is_refused_before_anything_is_stored(folder: Folder) -> None:
     folder.make_plan()
     folder.wants(replicas=1, version="v1.20.3")
-    result = folder.apply(plan_file=str(folder.plan))
+    result = folder.apply(plan_file=str(folder.plan_file))
     assert result["failed"]
     assert "KubeadmControlPlane.spec.replicas, KubeadmControlPlane.spec.version" in result["msg"]
     assert result["specHash"]["expected"] != result["specHash"]["observed"]
@@ -219,7 +180,7 @@ def test_a_plan_for_another_manifest_is_refused_before_anything_is_stored(folder
 def test_a_plan_of_another_cluster_is_refused_with_the_path(folder: Folder) -> None:
     document = folder.make_plan()
     folder.apply()
-    folder.plan.write_text(json.dumps({**document, "cluster": "other"}))
+    folder.plan_file.write_text(json.dumps({**document, "cluster": "other"}))
     result = folder.decide()
     assert result["failed"] and "cluster: it is a plan of the cluster default/other" in result["msg"]
 
@@ -229,8 +190,8 @@ def test_a_plan_of_another_cluster_is_refused_with_the_path(folder: Folder) -> N
 )
 def test_a_file_that_is_no_plan(folder: Folder, content: str, says: str) -> None:
     folder.apply()
-    folder.plan.write_text(content)
-    for result in (folder.decide(), folder.apply(plan_file=str(folder.plan))):
+    folder.plan_file.write_text(content)
+    for result in (folder.decide(), folder.apply(plan_file=str(folder.plan_file))):
         assert result["failed"] and says in result["msg"]
 
 

@@ -6,42 +6,23 @@
 from __future__ import annotations
 
 import json
-import socket
 import typing as t
 from pathlib import Path
 
 import pytest
-import yaml
-from actions import run_action
-from workspace import cluster_documents
+from cluster_folder import ClusterFolder
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CLUSTER
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.plans import kept_plans
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks
 
 Object = dict[str, t.Any]
 UNKNOWN = "sha256:" + "0" * 64
 
 
-class Folder:
-    """A user's folder with a new cluster of three machines; each step is what the role does in it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.store = {"path": str(path / "store")}
-        self.manifest = path / "prod.yaml"
-        self.wants()
-
-    def wants(self, **options: t.Any) -> None:
-        """Write the manifest."""
-        documents = cluster_documents("prod", failure_domains=("a", "b", "c"), **options)
-        self.manifest.write_text(yaml.safe_dump_all(documents, sort_keys=False))
-
-    def run(self, module: str, /, check: bool = False, **arguments: t.Any) -> Object:
-        """Run one of the collection's actions on the cluster."""
-        return run_action(module, check, cluster="prod", **{"store": self.store, **arguments})
+class Folder(ClusterFolder):
+    """One whose plans are kept in the store."""
 
     def plan(self, **arguments: t.Any) -> Object:
         """Keep a plan and return its result."""
@@ -52,27 +33,6 @@ class Folder:
     def decide(self, plan: t.Any, **arguments: t.Any) -> Object:
         """Decide, following the plan."""
         return self.run("decide", **{"plan": plan, "run": "r1", **arguments})
-
-    def provide_infrastructure(self) -> None:
-        """What a provider reports; nobody listens at the endpoint."""
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port = listener.getsockname()[1]
-        result = self.run(
-            "infrastructure_status",
-            kind="NspawnCluster",
-            name="prod",
-            spec={"controlPlaneEndpoint": {"host": "127.0.0.1", "port": port}},
-            status={
-                "initialization": {"provisioned": True},
-                "failureDomains": [{"name": each, "controlPlane": True} for each in "abc"],
-            },
-        )
-        assert not result.get("failed"), result["msg"]
-
-    def files(self) -> dict[Path, bytes]:
-        """Every file with its content."""
-        return {path: path.read_bytes() for path in self.path.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
@@ -92,8 +52,8 @@ def test_a_plan_made_twice_is_one_plan(folder: Folder, capsys: pytest.CaptureFix
     assert all(name in shown for name in names(first)) and len(set(names(first))) == 3
     second = folder.plan()
     assert (second["digest"], names(second), second["kept"]) == (first["digest"], names(first), True)
-    assert len(FileStore(folder.store["path"]).list(("", "ConfigMap"))) == 1
-    assert not FileStore(folder.store["path"]).list(CLUSTER)
+    assert len(folder.objects.list(("", "ConfigMap"))) == 1
+    assert not folder.objects.list(CLUSTER)
     folder.wants(replicas=5)
     assert folder.plan()["digest"] != first["digest"]
 
@@ -164,7 +124,7 @@ def test_plans_made_meanwhile_do_not_push_out_the_one_that_is_carried_out(folder
     """Each step counts as a use; one that is only asked about is none."""
     value = folder.plan()["digest"]
     folder.run("cluster", manifests=[str(folder.manifest)], plan=value)
-    store = FileStore(folder.store["path"])
+    store = folder.objects
     (kept,) = kept_plans.of_cluster(store, "default", "prod")
     kept["metadata"]["annotations"][kinds.ANNOTATION_PLANNED_AT] = "2020-01-01T00:00:00Z"
     store.update(kept)
@@ -205,7 +165,7 @@ def test_what_is_no_plan_of_the_cluster_is_refused_before_anything_is_locked(
 
 
 def test_two_plans_are_one_too_many(folder: Folder) -> None:
-    plan = folder.plan(plan_file=str(folder.path / "prod.plan.json"))
+    plan = folder.plan(plan_file=str(folder.plan_file))
     refused = folder.decide(plan["digest"], plan_file=plan["plan_file"])
     assert refused["failed"] and "both name a plan" in refused["msg"]
 
@@ -236,11 +196,11 @@ def test_a_cluster_that_moved_on_is_told_with_the_step(folder: Folder) -> None:
 
 def test_a_run_whose_later_steps_would_be_others_is_not_begun(folder: Folder) -> None:
     """The state is the approved one, and so is the next step: both steps are named."""
-    file = folder.path / "prod.plan.json"
+    file = folder.plan_file
     folder.plan(plan_file=str(file))
     document = json.loads(file.read_text())
     document["steps"][4]["target"]["failureDomain"] = "b"
-    value = kept_plans.keep(FileStore(folder.store["path"]), document)
+    value = kept_plans.keep(folder.objects, document)
     folder.run("cluster", manifests=[str(folder.manifest)])
     name = document["steps"][4]["target"]["name"]
     for check in (True, False):

@@ -14,39 +14,26 @@ import pytest
 import yaml
 from actions import run_action
 from builders import healthy
+from cluster_folder import ClusterFolder
 from workspace import cluster_documents
 
 Object = dict[str, t.Any]
 
 
-class Folder:
-    """A user's folder: manifest, store, plan and snapshot files."""
+class Folder(ClusterFolder):
+    """One with a file for a snapshot."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.store = path / "store"
-        self.manifest = path / "prod.yaml"
-        self.plan = path / "prod.plan.json"
+        super().__init__(path)
         self.snapshot = path / "prod.snapshot.json"
-        self.wants()
 
-    def wants(self, name: str = "prod", **options: t.Any) -> None:
-        """Write the manifest."""
-        documents = cluster_documents(name, failure_domains=("a", "b", "c"), **options)
-        self.manifest.write_text(yaml.safe_dump_all(documents, sort_keys=False))
-
-    def run(self, check: bool = False, **arguments: t.Any) -> Object:
+    def plan(self, check: bool = False, **arguments: t.Any) -> Object:
         """Plan on the live cluster."""
-        given = {"store": {"path": str(self.store)}, "manifests": [str(self.manifest)], **arguments}
-        return run_action("plan", check, cluster="prod", **given)
+        return self.run("plan", check, **{"manifests": [str(self.manifest)], **arguments})
 
     def what_if(self, **arguments: t.Any) -> Object:
         """Plan on the saved snapshot."""
         return run_action("plan", cluster="prod", snapshot=str(self.snapshot), **arguments)
-
-    def files(self) -> dict[Path, bytes]:
-        """Every file with its content."""
-        return {path: path.read_bytes() for path in self.path.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
@@ -57,11 +44,11 @@ def folder(tmp_path: Path) -> Folder:
 @pytest.mark.parametrize("unknown_documents", ["report", "refuse"])
 def test_what_is_not_managed_is_in_the_result(folder: Folder, unknown_documents: str) -> None:
     """Also of a plan on a snapshot, and nothing of it becomes a step."""
-    plain = folder.run(snapshot_file=str(folder.snapshot))
+    plain = folder.plan(snapshot_file=str(folder.snapshot))
     workers = {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineDeployment", "metadata": {"name": "md-0"}}
     folder.manifest.write_text(f"{folder.manifest.read_text()}---\n{yaml.safe_dump(workers)}")
     for result in (
-        folder.run(unknown_documents=unknown_documents),
+        folder.plan(unknown_documents=unknown_documents),
         folder.what_if(manifests=[str(folder.manifest)], unknown_documents=unknown_documents),
     ):
         if unknown_documents == "refuse":
@@ -83,7 +70,7 @@ CREATION = ["createInfrastructure", "createCertificates", "initialize", "join", 
 @pytest.mark.parametrize("check", [False, True])
 def test_it_changes_nothing_whatever(folder: Folder, check: bool) -> None:
     before = folder.files()
-    result = folder.run(check=check)
+    result = folder.plan(check=check)
     assert actions(result) == CREATION
     assert (result["changed"], result["acting"], result["blocked"], result["end"]["action"]) == (
         False,
@@ -91,47 +78,46 @@ def test_it_changes_nothing_whatever(folder: Folder, check: bool) -> None:
         False,
         "none",
     )
-    assert folder.files() == before and not folder.store.exists()
+    assert folder.files() == before and not Path(folder.store["path"]).exists()
 
 
 def test_a_store_that_exists_is_left_byte_for_byte(folder: Folder) -> None:
-    store = {"path": str(folder.store)}
-    run_action("cluster", cluster="prod", store=store, manifests=[str(folder.manifest)])
-    run_action("cluster_certificates", cluster="prod", store=store)
+    folder.run("cluster", manifests=[str(folder.manifest)])
+    folder.run("cluster_certificates")
     before = folder.files()
     folder.wants(replicas=5)
-    assert actions(folder.run()) == ["createInfrastructure", "createCertificates", *CREATION[2:], "join", "join"]
+    assert actions(folder.plan()) == ["createInfrastructure", "createCertificates", *CREATION[2:], "join", "join"]
     folder.wants()
     assert folder.files() == before
 
 
 def test_warnings_about_a_manifests_changes_are_shown(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     """As those of a run are."""
-    run_action("cluster", cluster="prod", store={"path": str(folder.store)}, manifests=[str(folder.manifest)])
+    folder.run("cluster", manifests=[str(folder.manifest)])
     documents = list(yaml.safe_load_all(folder.manifest.read_text()))
     (template,) = (each for each in documents if each["kind"].endswith("MachineTemplate"))
     template["spec"]["template"]["spec"]["image"] = "other"
     folder.manifest.write_text(yaml.safe_dump_all(documents))
     capsys.readouterr()
-    assert not folder.run().get("failed")
+    assert not folder.plan().get("failed")
     said = capsys.readouterr()
     assert "was changed under its name" in " ".join(f"{said.out} {said.err}".split())
 
 
 def test_what_is_printed_is_what_is_returned(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
-    result = folder.run()
+    result = folder.plan()
     shown = capsys.readouterr().out
     assert "PLAN default/prod" in shown and "Then nothing is left to do" in shown
     assert len(result["steps"]) == sum(1 for line in shown.splitlines() if line[:4].strip().isdigit())
-    folder.run(show=False)
+    folder.plan(show=False)
     assert capsys.readouterr().out == ""
 
 
 def test_the_plan_file_is_private_and_fixes_names(folder: Folder) -> None:
-    result = folder.run(plan_file=str(folder.plan))
-    assert result["changed"] is True and result["plan_file"] == str(folder.plan)
-    assert stat.S_IMODE(folder.plan.stat().st_mode) == 0o600
-    document = json.loads(folder.plan.read_text())
+    result = folder.plan(plan_file=str(folder.plan_file))
+    assert result["changed"] is True and result["plan_file"] == str(folder.plan_file)
+    assert stat.S_IMODE(folder.plan_file.stat().st_mode) == 0o600
+    document = json.loads(folder.plan_file.read_text())
     names = [step["target"]["name"] for step in document["steps"] if step["target"]]
     assert len(set(names)) == 3 and all(name.startswith("prod-control-plane-") for name in names)
     assert document["specHash"] == result["specHash"]
@@ -139,25 +125,25 @@ def test_the_plan_file_is_private_and_fixes_names(folder: Folder) -> None:
 
 def test_files_are_not_written_in_check_mode(folder: Folder) -> None:
     before = folder.files()
-    result = folder.run(check=True, plan_file=str(folder.plan), snapshot_file=str(folder.snapshot))
+    result = folder.plan(check=True, plan_file=str(folder.plan_file), snapshot_file=str(folder.snapshot))
     assert result["changed"] is True and folder.files() == before
 
 
 def test_an_earlier_plan_of_the_cluster_is_replaced_and_nothing_else_is(folder: Folder) -> None:
-    folder.run(plan_file=str(folder.plan))
-    first = folder.plan.read_text()
+    folder.plan(plan_file=str(folder.plan_file))
+    first = folder.plan_file.read_text()
     folder.wants(replicas=1)
-    folder.run(plan_file=str(folder.plan))
-    assert folder.plan.read_text() != first
+    folder.plan(plan_file=str(folder.plan_file))
+    assert folder.plan_file.read_text() != first
     for content in ("precious", json.dumps({"planVersion": "v1", "cluster": "other", "namespace": "default"})):
-        folder.plan.write_text(content)
-        result = folder.run(plan_file=str(folder.plan))
-        assert result["failed"] and "was not overwritten" in result["msg"] and str(folder.plan) in result["msg"]
-        assert folder.plan.read_text() == content
+        folder.plan_file.write_text(content)
+        result = folder.plan(plan_file=str(folder.plan_file))
+        assert result["failed"] and "was not overwritten" in result["msg"] and str(folder.plan_file) in result["msg"]
+        assert folder.plan_file.read_text() == content
 
 
 def test_a_plan_on_the_saved_snapshot_is_the_same_without_cluster_or_store(folder: Folder) -> None:
-    live = folder.run(snapshot_file=str(folder.snapshot))
+    live = folder.plan(snapshot_file=str(folder.snapshot))
     assert stat.S_IMODE(folder.snapshot.stat().st_mode) == 0o600
     assert {key: value for key, value in folder.what_if().items() if key != "changed"} == {
         key: value for key, value in live.items() if key not in ("changed", "snapshot_file")
@@ -167,7 +153,7 @@ def test_a_plan_on_the_saved_snapshot_is_the_same_without_cluster_or_store(folde
 
 
 def test_what_if_the_manifest_were_another(folder: Folder) -> None:
-    live = folder.run(snapshot_file=str(folder.snapshot))
+    live = folder.plan(snapshot_file=str(folder.snapshot))
     folder.wants(replicas=1, version="v1.21.1")
     result = folder.what_if(manifests=[str(folder.manifest)])
     assert actions(result) == CREATION[:3]
@@ -177,7 +163,7 @@ def test_what_if_the_manifest_were_another(folder: Folder) -> None:
 def living(folder: Folder, **change: t.Any) -> None:
     """A saved snapshot of a living cluster whose manifest is the folder's."""
     folder.wants(kubeadm={"files": []})
-    folder.run(snapshot_file=str(folder.snapshot))
+    folder.plan(snapshot_file=str(folder.snapshot))
     saved = json.loads(folder.snapshot.read_text())
     builder = healthy(3)
     text = json.dumps(builder.build()).replace(
@@ -298,13 +284,13 @@ def test_without_store_and_snapshot_there_is_nothing_to_plan_on(folder: Folder) 
 
 
 def test_a_cluster_that_nobody_knows(folder: Folder) -> None:
-    result = folder.run(manifests=[])
+    result = folder.plan(manifests=[])
     assert result["failed"] and "neither a manifest nor the store names the cluster default/prod" in result["msg"]
 
 
 def test_every_violation_of_a_manifest_is_told(folder: Folder) -> None:
     folder.wants(replicas=2, version="v1.20")
-    result = folder.run()
+    result = folder.plan()
     assert result["failed"] and "spec.replicas" in result["msg"] and "spec.version" in result["msg"]
 
 
@@ -315,7 +301,7 @@ def test_no_secret_in_what_is_kept(folder: Folder) -> None:
             "users": [{"name": "u", "passwd": "TOPSECRET-hash"}],
         }
     )
-    result = folder.run(plan_file=str(folder.plan), snapshot_file=str(folder.snapshot))
-    for text in (folder.plan.read_text(), folder.snapshot.read_text(), json.dumps(result)):
+    result = folder.plan(plan_file=str(folder.plan_file), snapshot_file=str(folder.snapshot))
+    for text in (folder.plan_file.read_text(), folder.snapshot.read_text(), json.dumps(result)):
         assert "TOPSECRET" not in text
     assert folder.what_if(manifests=[str(folder.manifest)])["specHash"] == result["specHash"]
