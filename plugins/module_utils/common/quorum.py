@@ -107,7 +107,7 @@ class Verdict:
     after: Figures
     why: str
 
-    def certificate(self, leader: Optional[str], why_this_order: str = "") -> dict[str, Any]:
+    def document(self, leader: Optional[str], why_this_order: str = "") -> dict[str, Any]:
         """Return the decision's `quorum` block.
 
         `leader` is the leader's name (its ID where it has none), None where unknown.

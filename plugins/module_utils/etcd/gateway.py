@@ -23,6 +23,7 @@ from ..common import settings
 from ..common.bounded_yaml import read_json
 from ..common.https import HttpClient, NotAsked, Unreachable, client_context, split_url
 from ..common.legible import one_line
+from ..workload_api.untrusted import mapping, sequence
 from .certificates_dir import certificates_dir
 from .types import UNIMPLEMENTED, Alarm, EtcdError, Member, MemberList, Snapshot, Status
 
@@ -146,7 +147,7 @@ class Gateway:
     def status(self) -> Status:
         """Return the asked member's own status; a learner answers too."""
         answer = self._post("status", "/v3/maintenance/status", {})
-        header = _mapping(answer.get("header"))
+        header = mapping(answer.get("header"))
         return Status(
             cluster_id=_integer(header.get("cluster_id")),
             member_id=_integer(header.get("member_id")),
@@ -158,7 +159,7 @@ class Gateway:
             raft_index=_integer(answer.get("raftIndex")),
             raft_applied_index=_integer(answer.get("raftAppliedIndex")),
             is_learner=answer.get("isLearner") is True,
-            errors=tuple(_text(error) for error in _sequence(answer.get("errors"))),
+            errors=tuple(_text(error) for error in sequence(answer.get("errors"))),
         )
 
     def alarms(self) -> tuple[Alarm, ...]:
@@ -183,7 +184,7 @@ class Gateway:
         """
         key = base64.b64encode(b"health").decode()
         answer = self._post("linearizable read", "/v3/kv/range", {"key": key, "count_only": True})
-        return _integer(_mapping(answer.get("header")).get("revision"))
+        return _integer(mapping(answer.get("header")).get("revision"))
 
     def hash(self) -> int:
         """Return the hash of this member's key space."""
@@ -261,7 +262,7 @@ class Gateway:
                 if not line:
                     break
                 message = self._decode("snapshot", response.status, line)
-                result = _mapping(message.get("result"))
+                result = mapping(message.get("result"))
                 remaining = _integer(result.get("remaining_bytes"))
                 try:
                     yield base64.b64decode(str(result.get("blob", "")), validate=True)
@@ -273,27 +274,27 @@ class Gateway:
 
     def _alarms(self, body: t.Mapping[str, t.Any]) -> tuple[Alarm, ...]:
         answer = self._post("alarm", "/v3/maintenance/alarm", body)
-        entries = [_mapping(entry) for entry in _sequence(answer.get("alarms"))]
+        entries = [mapping(entry) for entry in sequence(answer.get("alarms"))]
         return tuple(Alarm(_integer(entry.get("memberID")), _text(entry.get("alarm")) or "NONE") for entry in entries)
 
     def _member_list(self, operation: str, path: str, body: t.Mapping[str, t.Any]) -> MemberList:
         return self._as_list(operation, self._post(operation, path, body))
 
     def _as_list(self, operation: str, answer: t.Mapping[str, t.Any]) -> MemberList:
-        header = _mapping(answer.get("header"))
-        members = [self._member(entry) for entry in _sequence(answer.get("members"))]
+        header = mapping(answer.get("header"))
+        members = [self._member(entry) for entry in sequence(answer.get("members"))]
         if not members:
             raise EtcdError(operation, self.url, 13, "the answer holds no members", 200)
         return MemberList(_integer(header.get("cluster_id")), tuple(sorted(members, key=lambda member: member.id)))
 
     @staticmethod
     def _member(entry: t.Any) -> Member:
-        fields = _mapping(entry)
+        fields = mapping(entry)
         return Member(
             _integer(fields.get("ID")),
             _text(fields.get("name")),
-            tuple(_text(url) for url in _sequence(fields.get("peerURLs"))),
-            tuple(_text(url) for url in _sequence(fields.get("clientURLs"))),
+            tuple(_text(url) for url in sequence(fields.get("peerURLs"))),
+            tuple(_text(url) for url in sequence(fields.get("clientURLs"))),
             fields.get("isLearner") is True,
         )
 
@@ -325,14 +326,6 @@ class Gateway:
             )
         code = _integer(fields.get("code") or fields.get("grpc_code"))
         raise EtcdError(operation, self.url, code, detail, status, hint)
-
-
-def _mapping(value: t.Any) -> dict[str, t.Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _sequence(value: t.Any) -> list[t.Any]:
-    return value if isinstance(value, list) else []
 
 
 def _text(value: t.Any) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .untrusted import mapping, sequence
+
 _ANNOTATIONS = ("kubeadm.alpha.kubernetes.io/cri-socket", "node.alpha.kubernetes.io/ttl")
 # Anybody may add conditions to a Node; a Node has five of its own.
 _MOST_CONDITIONS = 100
@@ -34,13 +36,12 @@ _CONTROL_PLANE_LABELS = ("node-role.kubernetes.io/control-plane", "node-role.kub
 
 
 def _pick(source: t.Any, *names: str) -> dict[str, t.Any]:
-    fields = source if isinstance(source, dict) else {}
+    fields = mapping(source)
     return {name: fields[name] for name in names if fields.get(name) is not None}
 
 
 def _items(source: t.Any, name: str) -> list[t.Any]:
-    value = source.get(name) if isinstance(source, dict) else None
-    return value if isinstance(value, list) else []
+    return sequence(mapping(source).get(name))
 
 
 def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -91,7 +91,7 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     outcome = Outcome(terms.INITIALIZE, [reason("NotInitialized", text)], preflight=checks)
     if view.managed_etcd:
         verdict = quorum.check_add([])
-        outcome.quorum = verdict.certificate(
+        outcome.quorum = verdict.document(
             None, "The first member begins the etcd cluster; every other machine joins it afterwards, one at a time."
         )
     _place(context, outcome, machine)
@@ -141,10 +141,8 @@ def join(
         _place(context, outcome, machine)
         return outcome
     result = preflight(context, adding=True, step=step, machine=machine, fresh=True)
-    certificate = (
-        result.verdict.certificate(view.leader_title, _why(view, result.verdict))
-        if result.verdict is not None
-        else None
+    figures = (
+        result.verdict.document(view.leader_title, _why(view, result.verdict)) if result.verdict is not None else None
     )
     if result.failed:
         outcome = held(result.failed)
@@ -157,7 +155,7 @@ def join(
         _place(context, outcome, machine)
         if added_as_learner(view) == BEFORE_KUBEADM:
             outcome.target = {**(outcome.target or {}), "learner": True}
-    outcome.preflight, outcome.quorum = result.checks, certificate
+    outcome.preflight, outcome.quorum = result.checks, figures
     return outcome
 
 

@@ -152,7 +152,7 @@ def _judge(context: Context, machine: MachineView, record: Record) -> Outcome:
         outcome.leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
     outcome.preflight = checks
     if verdict is not None:
-        outcome.quorum = verdict.certificate(view.leader_title, _order(view, machine, verdict))
+        outcome.quorum = verdict.document(view.leader_title, _order(view, machine, verdict))
     return outcome
 
 

@@ -127,7 +127,7 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
     identity = member.id if member is not None else ""
     leader = view.leader
     verdict = quorum.check_remove(view.members, identity, leader.id if leader else None)
-    certificate = verdict.certificate(view.leader_title, _order(view, member, why))
+    figures = verdict.document(view.leader_title, _order(view, member, why))
     if view.etcd.get("memberListAgrees") is not True:
         # Without a member in one list it may still be a voter in another.
         outcome = _refused(
@@ -141,7 +141,7 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
             terms.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting, member=identity or None)
         )
         outcome.leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
-    outcome.quorum = certificate
+    outcome.quorum = figures
     return outcome
 
 

@@ -73,7 +73,7 @@ def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Out
         )
         outcome.leadership = _hand_over(view, context, member)
     order = "A member without a machine gives no vote that can be counted on, and raises the number of votes needed."
-    outcome.quorum = verdict.certificate(view.leader_title, order)
+    outcome.quorum = verdict.document(view.leader_title, order)
     return outcome
 
 

@@ -123,7 +123,7 @@ def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
         outcome.leadership = hand_over(view, victim, context.machines, old)
     outcome.preflight = result.checks
     if result.verdict is not None:
-        outcome.quorum = result.verdict.certificate(view.leader_title, _order(view, victim, name, bool(old)))
+        outcome.quorum = result.verdict.document(view.leader_title, _order(view, victim, name, bool(old)))
     return outcome
 
 

@@ -91,7 +91,7 @@ def test_removing_beside_what_is_not_finished(pattern: str, victim: str, allowed
 def test_the_reason_names_members_and_figures(pattern: str, leader: Optional[str], why: str) -> None:
     verdict = check_remove(members(pattern), "1", leader)
     assert verdict.allowed is (pattern == "HH") and why in verdict.why
-    assert verdict.certificate(None) == {
+    assert verdict.document(None) == {
         "before": verdict.before.document(),
         "after": verdict.after.document(),
         "leader": None,
