@@ -95,7 +95,7 @@ options:
   cluster_network:
     description:
       - The cluster's networks, as C(spec.clusterNetwork) of the Cluster has them. A host that has an address in one of them, on a real interface or on the
-        one of a default route, is refused by the check V(ClusterNetwork).
+        one of a default route, is refused by the check V(ClusterNetwork). Where one of them is IPv6, the host has to forward IPv6.
       - A host that carries the cluster already is not asked.
     version_added: 0.10.0
     type: dict
@@ -111,6 +111,10 @@ options:
         type: list
         elements: str
         default: []
+      in_use:
+        description: The cluster runs with them, and they can't be changed any more; addresses of the host are not compared with them.
+        type: bool
+        default: false
   ca_cert_hash:
     description:
       - The hash of the cluster's CA, as C(kubeadm join --discovery-token-ca-cert-hash) takes it.
@@ -206,6 +210,7 @@ from ..module_utils.node.host import claim, fitness, host_facts
 from ..module_utils.node.machine_module import MachineModule
 
 BLOCKS = {"type": "list", "elements": "str", "default": []}
+NETWORKS = {"pods": BLOCKS, "services": BLOCKS, "in_use": {"type": "bool", "default": False}}
 OPTIONS = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "id": {"type": "str", "default": ""},
@@ -222,7 +227,7 @@ OPTIONS = {
     "controller_time": {"type": "float"},
     "known_machine_ids": {"type": "dict", "default": {}},
     "ignore_checks": {"type": "list", "elements": "str", "default": []},
-    "cluster_network": {"type": "dict", "default": {}, "options": {"pods": BLOCKS, "services": BLOCKS}},
+    "cluster_network": {"type": "dict", "default": {}, "options": NETWORKS},
     "ca_cert_hash": {"type": "str", "default": ""},
     "released_before": {"type": "bool", "default": False},
     "whole_cluster": {"type": "bool", "default": False},
@@ -259,6 +264,7 @@ def present(module: MachineModule) -> None:
         ignore=params["ignore_checks"],
         pods=params["cluster_network"].get("pods", ()),
         services=params["cluster_network"].get("services", ()),
+        networks_in_use=params["cluster_network"].get("in_use", False),
         images=Images.read(params["kubernetes_version"], params["images"]) if params["images"] is not None else None,
     )
     made, changed = claim.claim(mine, wanted, run=run, check=module.check_mode)

@@ -42,6 +42,9 @@ address add 10.97.0.1/32 dev kube-ipvs0
 """
 
 
+FORWARDING = "FileContent--proc-sys-net-ipv6-conf-default-forwarding"
+
+
 class Host(NetworkedHost):
     """A host with these links."""
 
@@ -50,7 +53,9 @@ class Host(NetworkedHost):
         for line in LINKS.strip().split("\n"):
             self.ip(line)
 
-    def asked(self, pods: t.Sequence[str] = (), services: t.Sequence[str] = (), **more: t.Any) -> dict[str, t.Any]:
+    def asked(
+        self, pods: t.Sequence[str] = (), services: t.Sequence[str] = (), in_use: bool = False, **more: t.Any
+    ) -> dict[str, t.Any]:
         """Ask what keeps the host from being claimed, and return the result."""
         return self.module(
             "host_claim",
@@ -58,7 +63,7 @@ class Host(NetworkedHost):
             cluster="prod",
             machine="any",
             kubernetes_version="v1.33.2",
-            cluster_network={"pods": list(pods), "services": list(services)},
+            cluster_network={"pods": list(pods), "services": list(services), "in_use": in_use},
             _ansible_check_mode=True,
             **more,
         )
@@ -85,7 +90,16 @@ def test_an_address_of_the_host_in_the_clusters_networks_is_refused(host: Host) 
     ]
     assert host.refused(*wrong, ignore_checks=["clusternetwork"]) == []
     assert host.refused(*wrong, ca_cert_hash="sha256:0") == []
+    assert host.refused(*wrong, in_use=True) == []
     assert "'10.0.0.0/99' does not appear to be" in host.asked(["10.0.0.0/99"])["msg"]
+
+
+def test_a_host_of_a_cluster_that_runs_forwards_its_ipv6(host: Host) -> None:
+    """Also where the host has no address of IPv6: the cluster's networks tell, before and after there is a control plane."""
+    for in_use in (False, True):
+        checks = [each["check"] for each in host.asked(["10.244.0.0/16", "fd00::/48"], in_use=in_use)["missing"]]
+        assert FORWARDING in checks, checks
+    assert FORWARDING not in [each["check"] for each in host.asked(["10.244.0.0/16"], in_use=True)["missing"]]
 
 
 def test_what_works_is_not_refused(host: Host) -> None:

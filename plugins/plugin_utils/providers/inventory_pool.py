@@ -342,14 +342,16 @@ def question(
             *settings.HEALTH_PORTS.values(),
             *(() if external else settings.ETCD_PORTS),
         ]
-    if not objects.initialized:
+    written = (configuration.get("clusterConfiguration") or {}).get("networking") or {}
+    values = cluster_values(objects.cluster)
+    found["cluster_network"] = {
         # They can be another's only before there is a control plane; a cluster that runs has its hosts as it is.
-        written = (configuration.get("clusterConfiguration") or {}).get("networking") or {}
-        values = cluster_values(objects.cluster)
-        found["cluster_network"] = {
+        "in_use": objects.initialized,
+        **{
             name: [each for each in (written.get(key) or values["networking", key] or "").split(",") if each]
             for name, key in (("pods", "podSubnet"), ("services", "serviceSubnet"))
-        }
+        },
+    }
     socket = (part.get("nodeRegistration") or {}).get("criSocket")
     return {**found, "cri_socket": socket} if socket else found
 

@@ -58,7 +58,7 @@ class Wanted:
     ``now`` is the controller's time in seconds since the epoch; ``known_machine_ids`` are those of other machines, by name;
     ``ca_cert_hash`` names the cluster that the host may already carry, "" for none. ``images``: those that have to be there or to be
     pulled; None to leave that out. Where ImagePull is ignored these are the static pods' alone. ``pods`` and ``services`` are the
-    cluster's CIDR blocks that no address of the host may be in.
+    cluster's CIDR blocks; no address of the host may be in one, but where ``networks_in_use`` says that the cluster runs with them.
     """
 
     version: str
@@ -73,6 +73,7 @@ class Wanted:
     images: t.Optional[Images] = None
     pods: t.Sequence[str] = ()
     services: t.Sequence[str] = ()
+    networks_in_use: bool = False
 
 
 def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
@@ -119,7 +120,7 @@ def _single_runtime(wanted: Wanted, places: HostPlaces) -> list[Missing]:
 
 def _cluster_network(wanted: Wanted) -> list[Missing]:
     blocks = {"pods": wanted.pods, "services": wanted.services}
-    if wanted.ca_cert_hash or not any(blocks.values()):
+    if wanted.ca_cert_hash or wanted.networks_in_use or not any(blocks.values()):
         return []
     own = host_networks.own_addresses()
     fix = (

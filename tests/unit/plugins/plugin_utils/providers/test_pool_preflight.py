@@ -119,7 +119,8 @@ def test_as_many_as_are_needed_are_asked(tmp_path: Path) -> None:
     call = pool.asked[0][1]
     assert (call["state"], call["kubernetes_version"], call["ignore_checks"]) == ("present", "v1.20.2", ["Swap"])
     assert call["images"]["pull"] is True
-    assert "cluster_network" not in call, "a cluster that runs is not asked for what it can't change any more"
+    networks = {"in_use": True, "pods": [], "services": ["10.96.0.0/12"]}
+    assert call["cluster_network"] == networks, "a cluster that runs is not asked for what it can't change any more"
 
 
 def test_none_is_asked_where_all_machines_are_prepared_ahead(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_before_the_first_machine_too(tmp_path: Path) -> None:
     builder = cluster(3).bare()
     builder.snapshot["cluster"]["spec"]["clusterNetwork"] = {"pods": {"cidrBlocks": ["10.244.0.0/16"]}}
     found = pool.look(builder, tmp_path)
-    networks = {"pods": ["10.244.0.0/16"], "services": ["10.96.0.0/12"]}
+    networks = {"in_use": False, "pods": ["10.244.0.0/16"], "services": ["10.96.0.0/12"]}
     assert [call["cluster_network"] for _host, call in pool.asked] == [networks] * len(HOSTS)
     assert pool.names == list(HOSTS)
     assert found["hosts"][0]["missing"][0]["message"] == "it was not reached" and found["hosts"][0]["missing"][0]["fix"]
@@ -219,7 +220,7 @@ def test_the_networks_are_the_ones_that_kubeadm_will_take(tmp_path: Path) -> Non
         objects.cluster["spec"]["clusterNetwork"] = {"services": {"cidrBlocks": services}}
         configuration = {"clusterConfiguration": {"networking": written}}
         asked = inventory_pool.question(objects, {}, "v1.20.2", configuration, "init")
-        assert asked["cluster_network"] == wanted
+        assert asked["cluster_network"] == {"in_use": False, **wanted}
 
 
 def test_the_endpoint_is_the_one_that_the_cluster_will_have(tmp_path: Path) -> None:
