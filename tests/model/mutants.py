@@ -139,7 +139,7 @@ MUTANTS: tuple[Mutant, ...] = (
             ),
             (
                 "plugin_utils/decision/creation/bootstrap.py",
-                "(not machine.joined and is_machine_name(machine.config))",
+                "(not machine.joined and is_certain_name(machine.config))",
                 "not machine.joined",
             ),
         ),

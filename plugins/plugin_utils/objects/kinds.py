@@ -81,6 +81,8 @@ FINALIZER_MACHINE_DEPLOYMENT = "cluster.x-k8s.io/machinedeployment"
 FINALIZER_MACHINE_SET = "cluster.x-k8s.io/machineset"
 
 ANNOTATION_PAUSED = "cluster.x-k8s.io/paused"
+# Its value on a KubeadmControlPlane or MachineDeployment whose machines are being adopted; only adoption writes it.
+PAUSED_BY_ADOPTION = "adoption"
 ANNOTATION_MANAGED_BY = "cluster.x-k8s.io/managed-by"
 ANNOTATION_SKIP_COREDNS = "controlplane.cluster.x-k8s.io/skip-coredns"
 ANNOTATION_SKIP_KUBE_PROXY = "controlplane.cluster.x-k8s.io/skip-kube-proxy"
@@ -116,6 +118,8 @@ ANNOTATION_PLANNED_AT = ANNOTATION_PREFIX + "planned-at"
 # A prepared machine has no Machine object yet: what it was made for is kept on the infrastructure machine itself.
 ANNOTATION_PREPARED_FAILURE_DOMAIN = ANNOTATION_PREFIX + "prepared-failure-domain"
 ANNOTATION_PREPARED_VERSION = ANNOTATION_PREFIX + "prepared-version"
+# Of a MachineSet: the spec.rollout.after that it was made for.
+ANNOTATION_MADE_FOR_ROLLOUT = ANNOTATION_PREFIX + "made-for-rollout-after"
 # Annotations that say yes or no (docs/manifest.md, "Annotations that say yes"). Cluster API's do by being there, whatever their value. Consents,
 # which are this collection's own, have the value "true": "false" and "no" give none.
 FLAGS = frozenset(
@@ -224,6 +228,19 @@ def is_flagged(obj: Mapping[str, Any] | None, annotation: str) -> bool:
     if annotation not in CONSENTS:
         raise KeyError(annotation)
     return bool(found.get(annotation) == "true")
+
+
+def pause_of(obj: Mapping[str, Any]) -> str:
+    """Return why an object's annotation pauses it, "" where it has none.
+
+    The annotation of an adoption is not the user's to remove: machines without a status would count as never started.
+    """
+    if not is_flagged(obj, ANNOTATION_PAUSED):
+        return ""
+    text = f"{obj.get('kind')} has the annotation {ANNOTATION_PAUSED}"
+    if obj["metadata"]["annotations"][ANNOTATION_PAUSED] != PAUSED_BY_ADOPTION:
+        return text
+    return f"{text} of an adoption that is not complete: run the playbook adopt again, which removes it"
 
 
 def label_of(obj: Mapping[str, Any]) -> str:

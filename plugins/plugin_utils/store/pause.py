@@ -13,8 +13,6 @@ from .base import Object, Store
 
 NAME = "kubeadm-control-plane-pause"
 _LONGEST_REASON = 200
-# The annotation's value on a KubeadmControlPlane or MachineDeployment whose machines are being adopted; only adoption writes it.
-_ADOPTION = "adoption"
 
 
 def paused_because(store: Store, namespace: str) -> str:
@@ -41,9 +39,7 @@ def reasons(store: Store, namespace: str, name: str) -> list[str]:
     reference = (spec.get("controlPlaneRef") or {}).get("name")
     kind_ref = (kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE)
     control_plane = store.get(kind_ref, namespace, str(reference)) if reference else None
-    for kind, obj in ((kinds.CLUSTER, cluster), (kinds.KUBEADM_CONTROL_PLANE, control_plane)):
-        if obj and kinds.is_flagged(obj, kinds.ANNOTATION_PAUSED):
-            found.append(f"{kind} has the annotation {kinds.ANNOTATION_PAUSED}")
+    found += [text for obj in (cluster, control_plane or {}) if (text := kinds.pause_of(obj))]
     of_all = paused_because(store, namespace)
     return [*found, of_all] if of_all else found
 
@@ -51,13 +47,13 @@ def reasons(store: Store, namespace: str, name: str) -> list[str]:
 def hold(obj: Object) -> None:
     """Pause an object until :func:`release`, in place, unless it is paused."""
     annotations = obj["metadata"].get("annotations") or {}
-    obj["metadata"]["annotations"] = {kinds.ANNOTATION_PAUSED: _ADOPTION, **annotations}
+    obj["metadata"]["annotations"] = {kinds.ANNOTATION_PAUSED: kinds.PAUSED_BY_ADOPTION, **annotations}
 
 
 def is_held(obj: t.Optional[Object]) -> bool:
     """Return whether :func:`hold` has paused an object."""
     annotations = ((obj or {}).get("metadata") or {}).get("annotations") or {}
-    return bool(annotations.get(kinds.ANNOTATION_PAUSED) == _ADOPTION)
+    return bool(annotations.get(kinds.ANNOTATION_PAUSED) == kinds.PAUSED_BY_ADOPTION)
 
 
 def release(obj: Object) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.kubernetes_versions import read_version, with_v
 from ....module_utils.common.values import clip, shortened
+from ...documents.names import typed_name
 from ...observe.parse import machine_facts
 from ...pki.certificates import PkiError, ca_cert_hash
 from ..evidence import Host
@@ -98,8 +99,8 @@ def worker_problems(
     found = [each for each in same_machine([*control_plane, *hosts]) if names & set(each.host.split(", "))]
     told = {name for each in found for name in each.host.split(", ")}
     nodes = control_plane[0].workload.get("workers") or []
-    found += [each for host in hosts if host.name not in told for each in _copied(host, nodes)]
     new = [each for each in hosts if node_name(each) not in managed]
+    found += [each for host in new if host.name not in told for each in _copied(host, nodes)]
     for host in hosts:
         other = managed.get(node_name(host), host.deployment)
         if other != host.deployment:
@@ -114,11 +115,21 @@ def worker_problems(
 
 def _copied(host: WorkerHost, nodes: t.Sequence[Object]) -> list[Problem]:
     """Return problems with a host whose machine-id several Nodes have."""
-    same = sorted(str(each["name"]) for each in nodes if each.get("machineID") == machine_id(host))
+    having = [each for each in nodes if each.get("machineID") == machine_id(host)]
+    same = sorted(str(each["name"]) for each in having)
     if len(same) < 2:
         return []
-    text = f"several Nodes of the cluster have its machine-id {machine_id(host)} ({clip(shortened(same, _SHOWN), 1000)}): one was copied from the other"
-    return [Problem("WrongHost", host.name, text, OWN_MACHINE_ID)]
+    silent = sorted(
+        typed_name(str(each["name"]))
+        for each in having
+        if each.get("ready") != "True" and each["name"] != node_name(host)
+    )
+    cause, fix = "one was copied from the other", OWN_MACHINE_ID
+    if silent:
+        cause += ", or the host had another name before"
+        fix = f"If the host had another name before: kubectl delete node {' '.join(silent[:_SHOWN])}. If it was copied: {OWN_MACHINE_ID}"
+    text = f"several Nodes of the cluster have its machine-id {machine_id(host)} ({clip(shortened(same, _SHOWN), 1000)}): {cause}"
+    return [Problem("WrongHost", host.name, text, fix)]
 
 
 def named_twice(groups: t.Mapping[str, t.Sequence[str]]) -> list[Problem]:

@@ -129,10 +129,11 @@ class WorkerWriter:
         former = copy.deepcopy(deployment)
         former["spec"]["template"]["spec"]["version"] = version
         template, name = former["spec"]["template"], str(deployment["metadata"]["name"])
-        for each in stored_workers.sets(objects, deployment):
+        sets = stored_workers.sets(objects, deployment)
+        for each in sets:
             if not template_hash.differences(each["spec"]["template"], template):
                 return each
-        digest = template_hash.template_hash(name, template)
-        made = ensure_set(objects, former, template_hash.set_name(name, digest))
+        taken = {str(each["metadata"]["name"]): each["spec"]["template"] for each in sets}
+        made = ensure_set(objects, former, template_hash.free_name(name, template, taken))
         self._machines.changes.append(f"create MachineSet {objects.namespace}/{made['metadata']['name']}")
         return made

@@ -59,22 +59,22 @@ def votes(view: View) -> Optional[Votes]:
 
     None where its etcd is external or nothing is known of it.
     An etcd that was started without a quorum answers nothing: then its database lists the members, and whether each one
-    listens was tried. etcd 3.5.1 to 3.5.19 keep a promoted learner as a learner there (github.com/etcd-io/etcd, issue 19557). So where
-    the voters that it lists would be a quorum, which would answer, its learners count as well.
+    listens was tried. etcd 3.5.1 to 3.5.19 keep a promoted learner as a learner there (github.com/etcd-io/etcd, issue 19557). So its
+    learners count as well, unless a majority would listen with them, which would answer: then they are learners.
     """
     if not view.managed_etcd:
         return None
     told = [(each.title, _answers(view, each.id)) for each in view.members if not each.learner]
     if told:
         return _votes(told)
-    stored = [
-        (each, (_machine_of(view, each), each.get("listens") is True))
-        for each in view.workload.get("storedMembers") or ()
-    ]
+    stored = view.workload.get("storedMembers") or ()
     if not stored:
         return None
-    voters = _votes([answer for member, answer in stored if not member.get("isLearner")])
-    return voters if voters.lost else _votes([answer for _member, answer in stored])
+    told = [(_machine_of(view, each), each.get("listens") is True) for each in stored]
+    everyone = _votes(told)
+    voters = _votes([answer for member, answer in zip(stored, told) if not member.get("isLearner")])
+    # No remedy is derived from voters of which none listens: any of the others may vote.
+    return voters if voters.answering and voters.lost and not everyone.lost else everyone
 
 
 def _votes(told: Sequence[tuple[str, bool]]) -> Votes:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from ....module_utils.common.quorum import MemberState
 from ...objects import kinds
 from ...objects.conditions import HEALTH_MARKS
-from ...objects.instance_data.node_names import is_machine_name
+from ...objects.instance_data.node_names import is_certain_name
 from .. import terms
 from ..snapshot.typed_snapshot import MachineView, View, condition_of
 
@@ -100,7 +100,7 @@ def voters_of_nobody(view: View, machine: MachineView) -> list[MemberState]:
 
     Only of a machine whose Node's name, and so its member's name, is not known; [] for every other machine.
     """
-    known = machine.node_known or (not machine.joined and is_machine_name(machine.config))
+    known = machine.node_known or (not machine.joined and is_certain_name(machine.config))
     if machine.member is not None or known:
         return []
     matched = {each.member.id for each in view.known if each.member is not None}

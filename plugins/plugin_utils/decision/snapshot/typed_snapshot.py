@@ -217,9 +217,7 @@ class View:
     def paused(self) -> list[str]:
         """Return the reasons why the cluster is paused, [] without any."""
         found = ["Cluster spec.paused is true"] if (self.cluster.get("spec") or _EMPTY).get("paused") else []
-        for obj in (self.cluster, self.control_plane):
-            if kinds.is_flagged(obj, kinds.ANNOTATION_PAUSED):
-                found.append(f"{obj.get('kind')} has the annotation {kinds.ANNOTATION_PAUSED}")
+        found += [text for obj in (self.cluster, self.control_plane) if (text := kinds.pause_of(obj))]
         return [*found, str(self.raw["pause"])] if self.raw.get("pause") else found
 
     @property

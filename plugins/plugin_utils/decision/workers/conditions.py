@@ -13,6 +13,7 @@ from typing import Any
 
 from ....module_utils.common import settings
 from ....module_utils.common.values import condition_of
+from ...objects import kinds
 from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED
 from ...objects.workers import counts
 from .. import terms
@@ -103,9 +104,7 @@ def _common(view: View, deployment: DeploymentView, own: Sequence[MachineView], 
         deleting = condition("Deleting", terms.TRUE, "Deleting", f"Deleting {names}" if names else "Deletion completed")
     paused = paused_condition(view)
     if deployment.paused:
-        paused = condition(
-            "Paused", terms.TRUE, "Paused", "MachineDeployment has the annotation cluster.x-k8s.io/paused"
-        )
+        paused = condition("Paused", terms.TRUE, "Paused", kinds.pause_of(deployment.document))
     return [
         aggregate("MachinesReady", "Ready", own, machines),
         aggregate("MachinesUpToDate", "UpToDate", settled, machines),

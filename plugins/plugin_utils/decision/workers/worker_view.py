@@ -8,13 +8,12 @@ The page: docs/reference/snapshot.md.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ....module_utils.common.nodes.identity import Identity, foreign
-from ....module_utils.common.values import controller_of, format_time, parse_time
+from ....module_utils.common.values import controller_of, parse_time
 from ...objects import kinds
 from ...objects.workers import template_hash
 from ..rollout.uptodate import Outdated
@@ -39,6 +38,15 @@ class SetView:
         """Return the template of its machines."""
         found: Object = self.document["spec"].get("template") or _EMPTY
         return found
+
+    @property
+    def since(self) -> int:
+        """Return its creation, or the time of its rollout.
+
+        The creation is by the store's clock, which may be behind the time of that rollout.
+        """
+        annotations = self.document["metadata"].get("annotations") or _EMPTY
+        return max(self.created, parse_time(annotations.get(kinds.ANNOTATION_MADE_FOR_ROLLOUT)) or 0)
 
 
 @dataclass
@@ -157,15 +165,10 @@ def _deployment(view: View, entry: Object, owned: dict[str, list[MachineView]]) 
     after = parse_time((document["spec"].get("rollout") or _EMPTY).get("after"))
     due = after if after is not None and after < view.now else None
     template = document["spec"].get("template") or _EMPTY
-    name, when = str(document["metadata"]["name"]), format_time(due) if due is not None else ""
+    name = str(document["metadata"]["name"])
     told = {each.name: template_hash.differences(each.template, template) for each in sets}
-    digests = (
-        template_hash.template_hash(name, template, f"{when} {count}" if count else when) for count in itertools.count()
-    )
-    # An Action changes the version of a set, whose name stays that of its former template.
-    next_set = next(each for each in (template_hash.set_name(name, one) for one in digests) if not told.get(each))
-    # A set's creation is by the store's clock, which may be behind: its name alone says that it was made for this rollout.
-    recent = {each.name for each in sets if due is None or each.created >= due or each.name == next_set}
+    next_set = template_hash.free_name(name, template, {each.name: each.template for each in sets}, due)
+    recent = {each.name for each in sets if due is None or each.since >= due or each.name == next_set}
     same = [each for each in sets if not told[each.name] and each.name in recent]
     current = min(same, key=lambda each: (-len(each.machines), each.created, each.name)) if same else None
     outdated: dict[str, list[Outdated]] = {}

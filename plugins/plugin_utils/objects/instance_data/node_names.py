@@ -12,7 +12,8 @@ from typing import Any, Optional
 
 from ....module_utils.common.violations import Report
 from . import rendering
-from .machine_data import Object, machine_values
+from .machine_data import BY_NAME, Object, machine_values
+from .reader import read
 
 
 def expected_node_name(machine: Object, kubeadm_config: Optional[Object], infrastructure: Optional[Object]) -> str:
@@ -34,12 +35,17 @@ def expected_node_name(machine: Object, kubeadm_config: Optional[Object], infras
     return (found.strip().lower() if not report.violations else "") or values["hostname"]
 
 
-def is_machine_name(kubeadm_config: Optional[Object]) -> bool:
-    """Return whether a machine's Node is called like the machine for certain.
+def is_certain_name(kubeadm_config: Optional[Object]) -> bool:
+    """Return whether the expected name of a machine's Node is certain.
 
-    Another name is filled in from what the provider records, which may have changed since kubeadm read it.
+    It is where it is made of the machine's own name alone. Everything else is filled in from what the provider records, which may have
+    changed since kubeadm read it.
     """
-    return kubeadm_config is not None and not _written(kubeadm_config)
+    written = _written(kubeadm_config) or ""
+    if kubeadm_config is None or not isinstance(written, str):
+        return False
+    template = read(written)
+    return not template.problems and all(BY_NAME.get(each.name) == "hostname" for each in template.references)
 
 
 def _written(kubeadm_config: Optional[Object]) -> Any:

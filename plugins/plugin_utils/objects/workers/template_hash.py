@@ -9,10 +9,12 @@ Source: Cluster API's MachineTemplateUpToDate (docs/reference/cluster_api.md, "M
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Optional
 
+from ....module_utils.common.values import format_time
 from ...documents import names
 
 Object = Mapping[str, Any]
@@ -73,3 +75,20 @@ def set_name(deployment: str, digest: str) -> str:
     """
     room = names.MACHINE_NAME_LIMIT - names.RANDOM_LENGTH - len(digest) - 2
     return f"{deployment[:room].rstrip('-.')}-{digest}"
+
+
+def free_name(deployment: str, template: Object, taken: Mapping[str, Object], after: Optional[int] = None) -> str:
+    """Return the name of the MachineSet that a template has or gets.
+
+    An Action changes the version of a MachineSet, which keeps the name of its former template. Such a name is passed over.
+
+    Args:
+        deployment: the name of the MachineDeployment.
+        template: its template.
+        taken: the templates of the stored MachineSets, by their names.
+        after: the time of the rollout that asks for another MachineSet of the same template, in seconds since the epoch.
+    """
+    when = format_time(after) if after is not None else ""
+    digests = (template_hash(deployment, template, f"{when} {count}" if count else when) for count in itertools.count())
+    found = (set_name(deployment, each) for each in digests)
+    return next(each for each in found if each not in taken or not differences(taken[each], template))

@@ -11,9 +11,10 @@ from __future__ import annotations
 import copy
 import functools
 
+from ....module_utils.common.values import format_time, parse_time
 from ...documents import names
 from ...objects import kinds
-from ...objects.workers.template_hash import COMPARED
+from ...objects.workers.template_hash import COMPARED, free_name
 from ...pki.secrets import controller_reference
 from ..cluster_objects import CLUSTER_LABEL, FINALIZERS, MACHINE_SET, ClusterObjects, Object
 
@@ -31,6 +32,7 @@ def ensure_set(objects: ClusterObjects, deployment: Object, name: str) -> Object
             "name": name,
             "namespace": objects.namespace,
             "labels": labels,
+            **_made_for(objects, deployment, name),
             "ownerReferences": [controller_reference(deployment, kinds.MACHINE_DEPLOYMENT)],
             "finalizers": [FINALIZERS[MACHINE_SET]],
         },
@@ -43,6 +45,20 @@ def ensure_set(objects: ClusterObjects, deployment: Object, name: str) -> Object
         "status": {},
     }
     return objects.store.create(_brought(made, deployment))
+
+
+def _made_for(objects: ClusterObjects, deployment: Object, name: str) -> Object:
+    """Return the annotation with the rollout that a MachineSet is made for.
+
+    {} where it is made for none. Its name says it only until an Action upgrades its machines in place.
+    """
+    after = parse_time((deployment["spec"].get("rollout") or {}).get("after"))
+    stored = objects.store.list(MACHINE_SET, objects.namespace, {CLUSTER_LABEL: objects.name})
+    taken = {str(each["metadata"]["name"]): each["spec"].get("template") or {} for each in stored}
+    template, own = deployment["spec"]["template"], str(deployment["metadata"]["name"])
+    if after is None or name != free_name(own, template, taken, after):
+        return {}
+    return {"annotations": {kinds.ANNOTATION_MADE_FOR_ROLLOUT: format_time(after)}}
 
 
 def propagate_to_set(objects: ClusterObjects, deployment: Object, stored: Object) -> Object:

@@ -161,6 +161,20 @@ def test_a_copy_that_is_not_named(workers: Workers, hostname: str) -> None:
     assert "(w-1, w-2)" in found["WrongHost"]
 
 
+def test_a_host_that_had_another_name_before(workers: Workers) -> None:
+    """Its earlier Node is left, and silent. It concerns a host that is to be adopted, and no other."""
+    nodes = workers.hand.workers
+    nodes["w-host-2"]["status"]["nodeInfo"]["machineID"] = nodes["w-host-1"]["status"]["nodeInfo"]["machineID"]
+    [ready] = [each for each in nodes["w-host-2"]["status"]["conditions"] if each["type"] == "Ready"]
+    ready["status"] = "Unknown"
+    workers.groups["w_hosts"] = ["w-host-1"]
+    hosts, control_plane, hub = workers.survey().all_hosts, workers.hand.hosts(), workers.hand.hub()
+    [refused] = worker_problems(hosts, control_plane, hub, {})
+    assert (refused.reason, refused.host) == ("WrongHost", "w-host-1")
+    assert "or the host had another name before" in refused.message and "kubectl delete node w-2." in refused.fix
+    assert worker_problems(hosts, control_plane, hub, {"w-1": "workers"}) == []
+
+
 @pytest.mark.parametrize(
     ("version", "said"),
     [

@@ -21,6 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
     MACHINE_DEPLOYMENT,
     MACHINE_SET,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.workers import versions_in_place
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
@@ -124,6 +125,29 @@ def test_one_of_an_older_version_is_replaced_by_the_plan_and_no_other(adoption: 
     assert versions == {"v1.20.1", "v1.20.2"}
     decision = decide(adoption.snapshot())
     assert decision["status"]["machineDeployments"]["workers"]["upToDateReplicas"] == 1
+    assert decision["action"] == "joinWorkers" and "Version v1.20.1, v1.20.2 required" in str(decision["conditions"])
+
+
+def test_one_of_the_version_before_an_upgrade_in_place_is_replaced_by_the_plan(adoption: Adoption) -> None:
+    """The upgraded MachineSet has the name of the template before, and is not its own."""
+    upgraded, late = adoption.workers
+    nodes = adoption.hand.workers
+    for name in (upgraded, late):
+        nodes[name]["status"]["nodeInfo"]["kubeletVersion"] = "v1.20.1"
+    adoption.workers = [upgraded]
+    adoption.run()
+    [former] = stored(adoption, MACHINE_SET)
+    nodes[upgraded]["status"]["nodeInfo"]["kubeletVersion"] = "v1.20.2"
+    objects = adoption.objects()
+    versions_in_place.record_machines(objects, "v1.20.2", [upgraded])
+    versions_in_place.record_deployment(objects, "workers", "v1.20.2", "upgrade")
+    adoption.workers = [upgraded, late]
+    adoption.run()
+    sets = {
+        each["metadata"]["name"]: each["spec"]["template"]["spec"]["version"] for each in stored(adoption, MACHINE_SET)
+    }
+    assert sets.pop(former["metadata"]["name"]) == "v1.20.2" and list(sets.values()) == ["v1.20.1"]
+    decision = decide(adoption.snapshot())
     assert decision["action"] == "joinWorkers" and "Version v1.20.1, v1.20.2 required" in str(decision["conditions"])
 
 

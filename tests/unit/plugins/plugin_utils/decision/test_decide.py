@@ -67,6 +67,13 @@ class TestPaused:
         assert step(changed(cluster(3).bare(), switch)) == ("none", "Paused")
         assert step(changed(healthy(3).deleting(), switch)) == ("none", "Paused")
 
+    @pytest.mark.parametrize("value", ["", "adoption"])
+    def test_the_pause_of_an_adoption_says_how_it_ends(self, value: str) -> None:
+        builder = healthy(1, replicas=3)
+        builder.snapshot["controlPlane"]["metadata"]["annotations"]["cluster.x-k8s.io/paused"] = value
+        [found] = decide(builder.build())["reasons"]
+        assert ("run the playbook adopt again" in found["message"]) == bool(value)
+
 
 class TestCertificates:
     def test_missing_ones_are_made_before_the_first_machine(self) -> None:

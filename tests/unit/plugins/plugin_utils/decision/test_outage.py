@@ -78,9 +78,11 @@ def test_a_bare_majority_is_enough() -> None:
     ("learners", "listening", "said"),
     [
         ((), (1,), "3 voters, 1 answers (m1), quorum 2; silent: m2, m3"),
-        # etcd 3.5.1 to 3.5.19 keep who was promoted as a learner: the voters that are left would be a quorum, which would answer.
+        # etcd 3.5.1 to 3.5.19 keep who was promoted as a learner.
         ((2, 3), (1,), "3 voters, 1 answers (m1), quorum 2; silent: m2, m3"),
+        ((2, 3), (2,), "3 voters, 1 answers (m2), quorum 2; silent: m1, m3"),
         ((3,), (1, 3), "2 voters, 1 answers (m1), quorum 2; silent: m2"),
+        ((1, 2, 3), (2,), "3 voters, 1 answers (m2), quorum 2; silent: m1, m3"),
     ],
 )
 def test_an_etcd_that_was_started_without_quorum_is_known_by_its_database(

@@ -140,6 +140,16 @@ class TestFailedJoiner:
         assert "whose is the etcd member i-0a1" in decision["blockedOn"][0]["message"]
         assert "module etcd_member" in decision["blockedOn"][0]["fix"]
 
+    @pytest.mark.parametrize(
+        "template", ["", "{{ ds.meta_data.local_hostname }}", "{{ v1.local_hostname }}.example.com"]
+    )
+    def test_a_stray_voter_does_not_keep_one_whose_name_is_certain(self, template: str) -> None:
+        """Whose name the manifest makes of the machine's alone: the stray is not its own, and goes after it."""
+        builder = named(healthy(3), "m3", template).without_member("m3").member("stray", healthy=False)
+        builder.entry("m3")["machine"]["status"].pop("nodeRef", None)
+        builder.workload["nodes"] = [each for each in builder.workload["nodes"] if each["name"] != "m3"]
+        assert act(failed(builder, "m3")) == ("remove", "m3")
+
     def test_a_voter_with_another_name_is_not_one_that_has_its_machines(self) -> None:
         decision = decide(healthy(1, replicas=3).machine("m2", "Failed").member("x", address="10.9.9.9").build())
         assert (decision["action"], decision["target"]["memberID"]) == ("remove", None)

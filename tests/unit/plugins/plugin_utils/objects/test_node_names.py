@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.instance_data.node_names import (
     expected_node_name,
-    is_machine_name,
+    is_certain_name,
 )
 
 MACHINE = {"metadata": {"name": "m2"}, "spec": {}}
@@ -26,23 +26,24 @@ def config(name: Optional[str], kind: str = "join") -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["init", "join"])
 @pytest.mark.parametrize(
-    ("written", "name"),
+    ("written", "name", "certain"),
     [
-        (None, "m2"),
-        ("", "m2"),
-        ("{{ ds.meta_data.local_hostname }}", "m2"),
-        (" CP-{{ ds.meta_data.local_hostname }} ", "cp-m2"),
-        ("ip-{{ ds.meta_data.local_ipv4 }}", "ip-192.0.2.2"),
+        (None, "m2", True),
+        ("", "m2", True),
+        ("{{ ds.meta_data.local_hostname }}", "m2", True),
+        (" CP-{{ ds.meta_data.local_hostname }} ", "cp-m2", True),
+        ("ip-{{ ds.meta_data.local_ipv4 }}", "ip-192.0.2.2", False),
         # Its provider has not recorded it.
-        ("{{ ds.meta_data.instance_id }}", "m2"),
-        ("{{ nonsense }}", "m2"),
+        ("{{ ds.meta_data.instance_id }}", "m2", False),
+        ("{{ nonsense }}", "m2", False),
+        ("{{ broken", "m2", False),
     ],
 )
-def test_the_name(kind: str, written: Optional[str], name: str) -> None:
+def test_the_name(kind: str, written: Optional[str], name: str, certain: bool) -> None:
     assert expected_node_name(MACHINE, config(written, kind), INFRASTRUCTURE) == name
-    assert is_machine_name(config(written, kind)) is (not written)
+    assert is_certain_name(config(written, kind)) is certain
 
 
 def test_without_a_kubeadm_config_nothing_is_certain() -> None:
     assert expected_node_name(MACHINE, None, None) == "m2"
-    assert not is_machine_name(None)
+    assert not is_certain_name(None)

@@ -190,10 +190,11 @@ def test_every_name_of_ours_is_known() -> None:
     ours = {
         value for name, value in vars(kinds).items() if name.startswith("ANNOTATION_") and "control-plane/" in value
     }
-    # No manifest has infrastructure machines, nor kept plans.
+    # No manifest has infrastructure machines, MachineSets or kept plans.
     of_others = {
         kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN,
         kinds.ANNOTATION_PREPARED_VERSION,
+        kinds.ANNOTATION_MADE_FOR_ROLLOUT,
         kinds.ANNOTATION_PLANNED_AT,
     }
     assert ours - {kinds.ANNOTATION_PREFIX, *NOTES} - of_others == set(KNOWN)

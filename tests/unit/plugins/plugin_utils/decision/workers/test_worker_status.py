@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders import healthy
+from builders import at, healthy
 from worker_snapshots import NAME, SETS, WorkerBuilder, deployment
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
@@ -94,6 +94,12 @@ def test_a_pause_is_told() -> None:
         assert states(found)["Paused"][0] == status
 
 
+def test_the_pause_of_an_adoption_says_how_it_ends() -> None:
+    found = decide(deployment(healthy(3), 1).annotated(paused="adoption").worker("a").build())
+    [paused] = [each for each in found["conditions"]["machineDeployments"][NAME] if each["type"] == "Paused"]
+    assert "run the playbook adopt again" in paused["message"]
+
+
 def test_conditions_of_the_cluster() -> None:
     """Only where it has MachineDeployments."""
     names = {"WorkersAvailable", "WorkerMachinesReady", "WorkerMachinesUpToDate"}
@@ -124,3 +130,16 @@ def test_a_node_of_another_name_is_a_workers(spec: Object) -> None:
         node["machineID"] = "id-w1"
     [machine] = read_workers(read_snapshot(builder.build())).machines
     assert machine.node is not None and machine.node["name"] == "web-1" and machine.impostor == ""
+
+
+def test_no_rollout_follows_an_upgrade_in_place_though_the_stores_clock_was_behind() -> None:
+    """The set keeps the name of its former template; its annotation has the rollout that it was made for."""
+    builder = deployment(healthy(3), 2, rollout={"after": at(60)}).worker("a").worker("b")
+    metadata = builder.entry["machineSets"][0]["metadata"]
+    metadata["creationTimestamp"] = at(65)
+    assert decide(builder.build())["action"] == "joinWorkers"
+    for value in ("soon", at(61)):
+        metadata["annotations"] = {"kubeadm.control-plane/made-for-rollout-after": value}
+        assert decide(builder.build())["action"] == "joinWorkers"
+    metadata["annotations"] = {"kubeadm.control-plane/made-for-rollout-after": at(60)}
+    assert decide(builder.build())["action"] == "none"

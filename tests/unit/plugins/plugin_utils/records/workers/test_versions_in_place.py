@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from stored_manifest import Kept
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers.template_hash import free_name
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.secrets import controller_reference
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     MACHINE,
@@ -88,6 +90,26 @@ def objects_of(kept: Kept) -> ClusterObjects:
     objects = ClusterObjects.read(kept.store, "default", CLUSTER)
     assert objects is not None
     return objects
+
+
+@pytest.mark.parametrize("free", [0, 1])
+def test_a_set_that_a_rollout_asks_for_says_so_after_the_upgrade(kept: Kept, free: int) -> None:
+    """Its name tells it only while it has the template that it was made from."""
+    after = "2026-01-31T10:00:00Z"
+    note = {"kubeadm.control-plane/made-for-rollout-after": after}
+    kept.store.modify(MACHINE_DEPLOYMENT, "default", "pool", lambda each: each["spec"].update(rollout={"after": after}))
+    deployment = kept.store.get(MACHINE_DEPLOYMENT, "default", "pool")
+    assert deployment is not None
+    template, objects = deployment["spec"]["template"], objects_of(kept)
+    names = [free_name("pool", template, {}, when) for when in (parse_time(after), None)]
+    if free:
+        upgraded = {**template, "spec": {**template["spec"], "version": NEW}}
+        former = machine_sets.ensure_set(objects, deployment, names[0])
+        kept.store.modify(MACHINE_SET, "default", names[0], lambda each: each["spec"].update(template=upgraded))
+        assert former["metadata"]["annotations"] == note
+        names[0] = free_name("pool", template, {names[0]: upgraded}, parse_time(after))
+    made = [machine_sets.ensure_set(objects, deployment, name)["metadata"] for name in names]
+    assert [each.get("annotations") for each in made] == [note, None]
 
 
 def stored(kept: Kept) -> dict[str, str]:
