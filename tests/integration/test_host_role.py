@@ -66,8 +66,10 @@ def test_what_clusters_of_a_pool_want_differently_is_found_and_a_machine_has_its
     tmp_path: Path,
 ) -> None:
     """What the playbook prepare takes from clusters that want the same version. The role refuses a free host of them."""
-    playbook = yaml.safe_load((Path(__file__).parents[2] / "playbooks/prepare.yml").read_text(encoding="utf-8"))
-    [variables] = [each["vars"] for each in playbook if "host_pools" in each.get("vars", {})]
+    playbooks = Path(__file__).parents[2] / "playbooks"
+    playbook = yaml.safe_load((playbooks / "prepare.yml").read_text(encoding="utf-8"))
+    [asked] = [each for each in playbook if "vars_files" in each]
+    variables = {"vars": asked["vars"], "vars_files": [str(playbooks / "vars" / each) for each in asked["vars_files"]]}
     pools = {}
     for name, registry, driver, port in (("a", "a.example.org", "", 6443), ("b", "b.example.org", "cgroupfs", 7443)):
         wanted = {"kubernetes_version": "v1.20.2", "images": {"repository": registry}, "cgroup_driver": driver}
@@ -80,7 +82,7 @@ def test_what_clusters_of_a_pool_want_differently_is_found_and_a_machine_has_its
     groups = {"control_planes": {"hosts": pools}, "pool": {"hosts": {"any": {}, "node": {}}}}
     file = tmp_path / "{{ inventory_hostname }}.json"
     said = {"copy": {"content": "{{ [host_images.repository, host_pools_differ] | to_json }}", "dest": str(file)}}
-    play = {"hosts": "pool", "gather_facts": False, "vars": variables, "tasks": [{**said, "delegate_to": "localhost"}]}
+    play = {"hosts": "pool", "gather_facts": False, **variables, "tasks": [{**said, "delegate_to": "localhost"}]}
     (tmp_path / "play.yml").write_text(json.dumps([play]))
     (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"children": groups}}))
     words = ["ansible-playbook", "-i", str(tmp_path / "hosts.yml"), str(tmp_path / "play.yml")]

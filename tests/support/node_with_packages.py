@@ -113,6 +113,7 @@ class Node(PrivateHost):
             "host_kubernetes_repository": self.source["url"],
             "host_kubernetes_repository_key": str(self.repository.key),
         }
+        play["vars_files"] = [str(ROOT / "playbooks/vars" / each) for each in play["vars_files"]]
         (self.folder / "play.yml").write_text(json.dumps([first, play]))
         groups = {"control_planes": {"hosts": {"selected": found}}, "kubeadm_pool": {"hosts": entries}}
         (self.folder / "hosts.yml").write_text(json.dumps(groups))
