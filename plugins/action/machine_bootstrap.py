@@ -116,7 +116,8 @@ class ActionModule(ControlPlaneAction):
                 self._record(objects, "", "")
                 raise ControlPlaneFailure(
                     f"kubeadm was not started on machine {self._name}: {redact(answer.message)} No run removes it for this alone, since that would "
-                    "reset it; one that is too many or outdated is removed all the same. If what it carries is not needed, have it replaced "
+                    "reset it; one that is too many, outdated or unhealthy by a MachineHealthCheck (nodeStartupTimeoutSeconds) is removed all the same. If "
+                    "what it carries is not needed, have it replaced "
                     f"{advice.replace(self._name)}; else mend that and run again."
                 )
         if _is_worker(machine) and answer.result.get("state") != "Running":

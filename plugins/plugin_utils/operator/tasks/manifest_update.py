@@ -12,6 +12,7 @@ import json
 import os
 import typing as t
 
+from ....module_utils.common.kubernetes_versions import read_version
 from ....module_utils.common.violations import ManifestError
 from ...calls.failure import ControlPlaneFailure
 from ...objects import defaults
@@ -21,8 +22,8 @@ from ...records import control_plane_fields
 def follow_version(arguments: t.Mapping[str, t.Any], version: str, deployment: str = "") -> str:
     """Set the version in the manifest and return the result as text.
 
-    It is the control plane's, or that of a MachineDeployment. The text states what was done, or what the user has to
-    do.
+    It is the control plane's, or that of a MachineDeployment; one that is newer there stays. The text states what was done, or what the
+    user has to do.
     """
     manifests = arguments.get("manifests") or []
     names = (manifests, arguments["namespace"], arguments["cluster"])
@@ -45,6 +46,9 @@ def follow_version(arguments: t.Mapping[str, t.Any], version: str, deployment: s
     place = f"{edit.file}:{edit.line}: {edit.path}"
     if edit.before == edit.after:
         return f"{place} is {version} already"
+    stated, recorded = read_version(edit.old.strip("'\"")), read_version(version)
+    if stated is not None and recorded is not None and stated > recorded:
+        return f"{place} is {stated}, which is newer than {version}, and stays"
     tree = control_plane_fields.work_tree(edit.file)
     if tree is not None:
         name = os.path.relpath(os.path.realpath(edit.file), tree.root)

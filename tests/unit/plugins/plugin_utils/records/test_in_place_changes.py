@@ -115,6 +115,15 @@ def test_the_manifest_gets_the_version(workspace: OperatorWorkspace) -> None:
     )
 
 
+@pytest.mark.parametrize("written", ["v1.22.1", '"v1.22.1"'])
+def test_a_newer_version_in_the_manifest_stays(workspace: OperatorWorkspace, written: str) -> None:
+    path = workspace.folder / "clusters" / f"{NAME}.yaml"
+    path.write_text(path.read_text().replace("version: v1.20.2", f"version: {written}"))
+    before = path.read_text()
+    said = operator_manifest.follow_version(arguments(workspace), "v1.21.0")
+    assert "is v1.22.1, which is newer than v1.21.0, and stays" in said and path.read_text() == before
+
+
 def test_a_manifest_in_a_work_tree_is_somebody_elses_to_write(workspace: OperatorWorkspace) -> None:
     (workspace.folder / ".git").mkdir()
     path = workspace.folder / "clusters" / f"{NAME}.yaml"
