@@ -129,8 +129,8 @@ MUTANTS: tuple[Mutant, ...] = (
         (
             (
                 "plugin_utils/decision/snapshot/typed_snapshot.py",
-                'return str(known.get("name") or expected_node_name(self.machine, self.config, self.infrastructure))',
-                'return str(known.get("name") or self.name)',
+                "return str(seen or expected_node_name(self.machine, self.config, self.infrastructure))",
+                "return str(seen or self.name)",
             ),
             (
                 "plugin_utils/decision/snapshot/typed_snapshot.py",

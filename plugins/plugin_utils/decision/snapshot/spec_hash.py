@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...objects import kinds
-from ...objects.fingerprint import normalise
 from ...objects.user_annotations import NOTES
 from .state_fingerprint import fingerprint
 
@@ -28,6 +27,19 @@ _NOT_THE_USERS = (
     *NOTES,
     "kubectl.kubernetes.io/last-applied-configuration",
 )
+# Written by stores and by observation; they change without the object meaning anything else.
+_VOLATILE = frozenset(
+    {
+        "resourceVersion",
+        "generation",
+        "observedGeneration",
+        "creationTimestamp",
+        "lastTransitionTime",
+        "lastHeartbeatTime",
+        "managedFields",
+        "selfLink",
+    }
+)
 
 
 def spec_parts(snapshot: Object) -> dict[str, str]:
@@ -42,10 +54,20 @@ def spec_parts(snapshot: Object) -> dict[str, str]:
         if obj is None:
             continue
         kind = str(obj.get("kind") or key)
-        for field, value in (normalise(obj.get("spec") or {})).items():
+        for field, value in (_normalise(obj.get("spec") or {})).items():
             if field not in _FILLED_IN:
                 parts[f"{kind}.spec.{field}"] = fingerprint(value)
         for field, value in ((obj.get("metadata") or {}).get("annotations") or {}).items():
             if key in ("cluster", "controlPlane") and field not in _NOT_THE_USERS:
                 parts[f"{kind}.metadata.annotations.{field}"] = fingerprint(value)
     return parts
+
+
+def _normalise(value: Any) -> Any:
+    # Without volatile fields and nulls. Empty lists stay: taints [] and none differ.
+    if isinstance(value, dict):
+        kept = {key: entry for key, entry in value.items() if key not in _VOLATILE and entry is not None}
+        return {key: _normalise(entry) for key, entry in kept.items()}
+    if isinstance(value, (list, tuple)):
+        return [_normalise(entry) for entry in value]
+    return value

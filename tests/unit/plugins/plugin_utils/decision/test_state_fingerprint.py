@@ -331,3 +331,15 @@ def test_what_a_run_fills_in_is_not_part_of_the_spec_parts() -> None:
         "controlplane.cluster.x-k8s.io/remediation-in-progress"
     ] = "{}"
     assert spec_parts(builder.build()) == before
+
+
+def test_the_spec_parts_are_of_what_is_meant() -> None:
+    """Not of null fields, of what stores write or of the order of keys; an empty list is not the same as none."""
+
+    def parts(**spec: Any) -> Object:
+        return spec_parts({"controlPlane": {"kind": "K", "metadata": {}, "spec": spec}})
+
+    assert parts(x=1, y=None, z={"a": 1, "generation": 1}) == parts(z={"generation": 2, "a": 1}, x=1)
+    assert parts(taints=[]) != parts()
+    assert parts(z=[2, 1]) != parts(z=[1, 2])
+    assert parts(x=1) != parts(x="1")

@@ -6,12 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import condition_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import conditions
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.fingerprint import fingerprint
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
 
@@ -59,25 +56,3 @@ def test_conditions_are_sorted_and_removed() -> None:
 def test_a_status_is_one_of_three() -> None:
     with pytest.raises(ValueError, match="'true' is not one of"):
         conditions.set_condition({}, "A", "true", "Yes", "", EARLY)
-
-
-def test_a_fingerprint_ignores_what_changes_by_itself() -> None:
-    one = {"metadata": {"name": "a", "resourceVersion": "1"}, "spec": {"x": 1, "y": None, "z": [1, 2]}}
-    two = {"spec": {"z": [1, 2], "x": 1}, "metadata": {"resourceVersion": "2", "name": "a"}}
-    assert fingerprint(one) == fingerprint(two)
-    assert fingerprint({"taints": []}) != fingerprint({})
-    assert fingerprint({"z": [2, 1]}) != fingerprint({"z": [1, 2]})
-    assert fingerprint({"x": 1}) != fingerprint({"x": "1"})
-
-
-TEXT = st.text(max_size=5)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | TEXT,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
-    max_leaves=20,
-)
-
-
-@given(st.dictionaries(TEXT, JSON, max_size=5))
-def test_a_fingerprint_does_not_depend_on_the_order_of_keys(value: dict[str, Any]) -> None:
-    assert fingerprint(value) == fingerprint(dict(reversed(list(value.items()))))
