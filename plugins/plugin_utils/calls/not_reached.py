@@ -44,13 +44,17 @@ _KINDS: t.Final = (
         "user",
     ),
 )
+# What ssh says at the end where its way through a bastion has ended; the cause stands before it.
+_BASTION_ENDED = re.compile(
+    r"Connection closed by UNKNOWN port \d+|stdio forwarding failed|kex_exchange_identification: Connection closed by remote host"
+)
 
 
 def why(said: str, connection: t.Mapping[str, t.Any]) -> str:
     """Return why a machine was not reached, and what names the mistake.
 
     Args:
-        said: what ssh or Ansible said; its last line counts.
+        said: what ssh or Ansible said; its last line counts, and through a bastion the last one that says more than that it ended.
         connection: the machine's recorded connection; of an inventory host only its name.
     """
     host = connection.get("inventoryHost")
@@ -64,8 +68,7 @@ def why(said: str, connection: t.Mapping[str, t.Any]) -> str:
             f"{HOST_KEY_REFUSED}: what answers at its address has none of the SSH host keys that {known}: "
             "another machine, or one that was installed again"
         )
-    text = said.strip()
-    line = text.splitlines()[-1] if text else "no reason given"
+    line = _cause(said.strip().splitlines())
     for kind, look, variables, fields in _KINDS:
         if kind.search(line):
             where = (
@@ -75,3 +78,14 @@ def why(said: str, connection: t.Mapping[str, t.Any]) -> str:
             )
             return f"{line.rstrip('.')}. {look}; or correct {where}"
     return line
+
+
+def _cause(lines: t.Sequence[str]) -> str:
+    if not lines:
+        return "no reason given"
+    if not _BASTION_ENDED.search(lines[-1]):
+        return lines[-1]
+    earlier = [each.strip() for each in lines if each.strip() and not _BASTION_ENDED.search(each)]
+    if earlier:
+        return f"on the way through the bastion: {earlier[-1]}"
+    return "the bastion (ProxyCommand, ProxyJump) closed the connection and gave no reason. Log in from it to the machine by hand"

@@ -50,3 +50,14 @@ def test_another_host_key() -> None:
 @pytest.mark.parametrize("said, told", [("kex_exchange: closed", "kex_exchange: closed"), (" \n", "no reason given")])
 def test_what_is_not_known_is_told_as_it_is(said: str, told: str) -> None:
     assert not_reached.why(said, HOST) == told
+
+
+ENDED = "kex_exchange_identification: Connection closed by remote host\nConnection closed by UNKNOWN port 65535"
+
+
+def test_through_a_bastion_the_cause_is_what_its_own_ssh_said() -> None:
+    """Not the end of the connection, which is the last line whatever the cause was."""
+    said = f"{SSH}channel 0: open failed: connect failed: No route to host\nstdio forwarding failed\n{ENDED}"
+    told = not_reached.why(said, HOST)
+    assert "through the bastion" in told and "No route to host. It is off" in told and "UNKNOWN" not in told
+    assert "bastion (ProxyCommand, ProxyJump) closed the connection" in not_reached.why(SSH + ENDED, HOST)
