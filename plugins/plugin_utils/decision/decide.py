@@ -128,9 +128,12 @@ def _annotations(view: View) -> Object:
 def _then_workers(view: View, outcome: Outcome, report: Report) -> Outcome:
     """Return the workers' step where the control plane has none.
 
-    What it waits for passes by itself, and may end in a step of its own: nothing is begun beside it.
+    What it waits for passes by itself, and may end in a step of its own: nothing is begun beside it. Neither is it beside a restore, which
+    would take it back.
     """
     if outcome.acts or outcome.action == terms.WAIT or view.paused or view.deleting or not view.control_plane:
+        return outcome
+    if _restore_started(view) is not None:
         return outcome
     found = decide_workers(report.workers, report.machines)
     if found is None or found.acts:
@@ -208,18 +211,16 @@ def _restore_started(view: View) -> Optional[Outcome]:
 
     It may be at work on its machine, and it stops the others. The page: docs/backup_and_restore.md.
     """
+    note = restore_note.started(view.control_plane)
     try:
-        note = restore_note.read(view.control_plane)
-        if note.get("state") != restore_note.BEGUN:
-            return None
-        where = f"on machine {clip(note['choice']['machine'])} to revision {int(note['choice']['source']['revision'])}"
-    except (ValueError, KeyError, TypeError):
-        # The playbook restore reports what can't be read.
+        where = f"on machine {clip(note['choice']['machine'])} to revision {clip(str(note['choice']['source']['revision']), 40)}"
+    except (KeyError, TypeError):
+        # No restore, or a note that the playbook restore reports as unreadable.
         return None
     text = f"a restore of etcd {where} was started and is not done"
     fix = (
         "Run the playbook kubeadm.control_plane.restore again: it resumes it, or ends it where etcd works without it. It says which, and what to consent to "
-        f"(given was {clip(note.get('consent'))})."
+        f"(given was {clip(note.get('consent'), 1000)})."
     )
     return block("RestoreUnfinished", text, fix)
 

@@ -27,3 +27,15 @@ def read(control_plane: Mapping[str, Any]) -> dict[str, Any]:
     text = (control_plane["metadata"].get("annotations") or {}).get(ANNOTATION)
     found = read_json(text) if text else {}
     return found if isinstance(found, dict) else {}
+
+
+def started(control_plane: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the note of a restore that is not done, else {}.
+
+    {} also where it can't be read, which the playbook restore reports.
+    """
+    try:
+        note = read(control_plane)
+    except ValueError:
+        return {}
+    return note if note.get("state") == BEGUN else {}

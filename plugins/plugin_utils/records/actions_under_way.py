@@ -15,7 +15,7 @@ from ...module_utils.common.bounded_yaml import read_json
 from ..decision import ownership
 from ..decision.rollout.in_place import rotation_completed, rotation_told
 from ..kubeadm.certificate_files import AUTHORITIES
-from ..objects import actions, kinds
+from ..objects import actions, kinds, restore_note
 from .cluster_objects import SECRET, ClusterObjects, Object
 
 ROTATION = "rotateCertificateAuthorities"
@@ -106,6 +106,8 @@ def under_way(objects: ClusterObjects, what: str = "") -> str:
         return f"{ownership.controlled(objects.others)}: two must never manage one control plane"
     if not objects.initialized:
         return "its control plane was not initialized yet"
+    if restore_note.started(objects.control_plane):
+        return "a restore of etcd was started and is not done (the playbook restore resumes or ends it)"
     waits = what == ROTATION and unfinished_rotation(objects) is not None
     status = objects.control_plane.get("status") or {}
     if not waits and (status.get("rollout") or {}).get("replicas") is not None:

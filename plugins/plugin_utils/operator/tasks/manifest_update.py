@@ -48,7 +48,7 @@ def follow_version(arguments: t.Mapping[str, t.Any], version: str, deployment: s
         return f"{place} is {version} already"
     stated, recorded = read_version(edit.old.strip("'\"")), read_version(version)
     if stated is not None and recorded is not None and stated > recorded:
-        return f"{place} is {stated}, which is newer than {version}, and stays"
+        return f"{place} is {stated}, which is newer than {version}, and stays: the next reconcile brings it, and replaces machines for that"
     tree = control_plane_fields.work_tree(edit.file)
     if tree is not None:
         name = os.path.relpath(os.path.realpath(edit.file), tree.root)

@@ -9,6 +9,7 @@ import json
 
 import pytest
 from builders import Builder, healthy
+from worker_snapshots import deployment
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
@@ -52,6 +53,23 @@ def test_while_a_restore_is_not_done_no_step_is_taken() -> None:
     assert "on machine m1 to revision 90 was started and is not done" in blocked["message"]
     assert "kubeadm.control_plane.restore" in blocked["fix"] and "prod:everythingAfterRevision:90" in blocked["fix"]
     assert decide(noted("Done").build())["action"] == "remove"
+
+
+def test_workers_wait_for_a_restore_too() -> None:
+    """It would take back what was done beside it."""
+    builder = healthy(3)
+    assert decide(deployment(builder, 3).build())["action"] == "joinWorkers"
+    choice = {"machine": "m1", "source": {"revision": 90}}
+    builder.annotate(restore_note.ANNOTATION, json.dumps({"state": "Begun", "choice": choice}))
+    assert decide(deployment(builder, 3).build())["reasons"][0]["reason"] == "RestoreUnfinished"
+
+
+def test_a_revision_that_is_no_number_is_shown() -> None:
+    text = '{"state": "Begun", "choice": {"machine": "m1", "source": {"revision": 1e999}}}'
+    assert (
+        "to revision inf"
+        in decide(restored(3).annotate(restore_note.ANNOTATION, text).build())["blockedOn"][0]["message"]
+    )
 
 
 @pytest.mark.parametrize("text", ["[", "7", '{"state": "Begun"}', '{"state": "Begun", "choice": {"machine": 7}}'])

@@ -14,7 +14,7 @@ from operator_cases import action, document, facts, group, hub
 from operator_workspace import NAME, OperatorWorkspace
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions, restore_note
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue, freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.materials import (
@@ -39,6 +39,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 PLANE = f"{NAME}-control-plane"
+RESTORE = {restore_note.ANNOTATION: '{"state": "Begun"}'}
 REMEDIATION = {"controlplane.cluster.x-k8s.io/remediation-in-progress": "{}"}
 NOW = "2026-01-01T00:00:00Z"
 
@@ -66,6 +67,7 @@ def test_nothing_is_under_way_in_a_cluster_at_rest(store: FileStore) -> None:
     [
         (CONTROL_PLANE, lambda each: each["status"].update(rollout={"replicas": 3}), "a rollout is under way"),
         (CONTROL_PLANE, lambda each: each["metadata"].update(annotations=REMEDIATION), "a remediation is under way"),
+        (CONTROL_PLANE, lambda each: each["metadata"].update(annotations=RESTORE), "a restore of etcd was started"),
         (CLUSTER, lambda each: each.update(status={}), "was not initialized"),
         (MACHINE, lambda each: each["status"]["bootstrap"].update(state="Running"), "prod-x is being made"),
         (
