@@ -57,9 +57,12 @@ class ActionModule(ControlPlaneAction):
         if started is None and consent and consent == noted.get("consent"):
             return self._said(objects, False, f"this restore was done at {noted.get('at')}; nothing is restored again")
         asked = {name: arguments[name].strip() for name in ("snapshot", "machine")}
+        directory = arguments["directory"]
         if started is not None and consent == started.consent and not any(asked.values()):
             # What was asked for when it was started, and what is consented to now.
-            asked.update(noted.get("asked") or {})
+            remembered = {name: str(value) for name, value in (noted.get("asked") or {}).items()}
+            directory = directory or remembered.get("directory", "")
+            asked = {name: remembered.get(name, "") for name in asked}
         asked["snapshot"] = _absolute(asked["snapshot"])
         self._infos = self._ask(objects)
         state = begun_restore.under_way(started, self._infos)
@@ -67,7 +70,7 @@ class ActionModule(ControlPlaneAction):
             begun_restore.refuse_other(started, state, **asked, typed=WHAT_TO_TYPE.format(started.consent))
             choice = started
         else:
-            chosen = self._choose(objects, arguments["directory"], **asked)
+            chosen = self._choose(objects, directory, **asked)
             if chosen is None:
                 return self._nothing_to_restore(objects, arguments, started)
             choice = begun_restore.continued(chosen, started)
@@ -91,7 +94,13 @@ class ActionModule(ControlPlaneAction):
         details = {"fencing": arguments["fencing"], "message": choice.consent}
         entry = journal.intent("restore", choice.machine, arguments["run"], details) if arguments["run"] else ""
         begun_restore.note(
-            objects, {"state": BEGUN, "choice": choice.document(), "consent": choice.consent, "asked": asked}
+            objects,
+            {
+                "state": BEGUN,
+                "choice": choice.document(),
+                "consent": choice.consent,
+                "asked": {**asked, "directory": directory and os.path.abspath(directory)},
+            },
         )
         done = self._restore(objects, choice, path, arguments)
         at = str(done.get("finishedAt") or "")
@@ -258,7 +267,7 @@ class ActionModule(ControlPlaneAction):
         # Those that listen can be stopped, or this would have ended before.
         if answer.failed and answer.result.get("reason") != "OthersAlive":
             raise ControlPlaneFailure(
-                f"machine {choice.machine}: {redact(answer.message)} No machine was stopped. Mend that, or choose another machine: "
+                f"machine {choice.machine}: {redact(answer.message)} This run stopped no machine. Mend that, or choose another machine: "
                 "-e control_plane_restore_machine=NAME."
             )
 

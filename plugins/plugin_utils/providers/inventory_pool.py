@@ -342,16 +342,16 @@ def question(
             *settings.HEALTH_PORTS.values(),
             *(() if external else settings.ETCD_PORTS),
         ]
-    written = (configuration.get("clusterConfiguration") or {}).get("networking") or {}
-    values = cluster_values(objects.cluster)
-    found["cluster_network"] = {
-        # They can be another's only before there is a control plane; a cluster that runs has its hosts as it is.
-        "in_use": objects.initialized,
-        **{
+    # kubeadm asks no joining worker for what these networks need; prepare learns them by the control plane's machines.
+    if kind != "worker" or not objects.initialized:
+        written = (configuration.get("clusterConfiguration") or {}).get("networking") or {}
+        values = cluster_values(objects.cluster)
+        found["cluster_network"] = {
             name: [each for each in (written.get(key) or values["networking", key] or "").split(",") if each]
             for name, key in (("pods", "podSubnet"), ("services", "serviceSubnet"))
-        },
-    }
+        }
+        # They can be another's only before there is a control plane; a cluster that runs has its hosts as it is.
+        found["cluster_network"]["in_use"] = objects.initialized
     socket = (part.get("nodeRegistration") or {}).get("criSocket")
     return {**found, "cri_socket": socket} if socket else found
 

@@ -21,6 +21,7 @@ from static_pods import StandInKubelet, static_pod
 from systemd import NoUnit
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.certificates_dir import made_by_kubeadm
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import info
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import restore_unit as restore_unit
@@ -303,6 +304,16 @@ def test_a_fenced_machine_stays_stopped_and_can_be_restored_all_the_same(node: N
     assert node.perform(Wanted(node.snapshot, node.revision))["state"] == SUCCEEDED
     assert node.value(b"kept") == "safe"
     assert info.gather(node.unit(), "/nonexistent")["stopped"] is False
+
+
+def test_a_fence_notes_where_the_keys_are(node: Node) -> None:
+    """Its manifests are taken away, and nothing else tells a reset of another certificatesDir."""
+    places = node.restore.places
+    (Path(places.manifests) / "kube-apiserver.yaml").write_text(
+        "- kube-apiserver\n- --kubelet-client-certificate=/srv/pki/apiserver-kubelet-client.crt\n"
+    )
+    fence(node.restore)
+    assert made_by_kubeadm(places.kubernetes, places.state) == "/srv/pki"
 
 
 def test_what_a_fence_moved_aside_can_be_restored_from(node: Node) -> None:

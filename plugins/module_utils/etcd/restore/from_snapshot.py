@@ -24,7 +24,7 @@ from ...common.guard import NodeError
 from ...common.https import Unreachable
 from ...common.values import now_rfc3339
 from ...workload_api.api import own_server
-from ..certificates_dir import certificates_dir
+from ..certificates_dir import certificates_dir, keep_note, made_by_kubeadm
 from ..data_dir import etcd_data
 from ..gateway import Credentials, Gateway
 from ..local import Places, listens
@@ -99,7 +99,7 @@ class Restore(Recovery):
 
     def _stop(self, record: dict[str, t.Any]) -> None:
         kept = self._manifests(record)
-        take_manifests_away(self.places.manifests, kept)
+        take_manifests_away(self.places, kept)
         if not os.path.exists(os.path.join(kept, "etcd.yaml")):
             raise NodeError(
                 f"{self.places.manifest} is not there, and no copy of it was kept.",
@@ -260,22 +260,24 @@ def aside(data: str, token: str) -> str:
     return os.path.join(data, f"member-before-{token}")
 
 
-def take_manifests_away(manifests: str, kept: str) -> list[str]:
+def take_manifests_away(places: RestorePlaces, kept: str) -> list[str]:
     """Move the control plane's manifests from the kubelet into a folder.
 
     Returns the names of those that were moved.
     """
+    # Without them nothing but the note tells a reset where the keys are.
+    keep_note(made_by_kubeadm(places.kubernetes, places.state), places.kubernetes, places.state)
     os.makedirs(kept, mode=0o700, exist_ok=True)
     taken = []
     for name in STATIC_PODS:
-        path = os.path.join(manifests, name)
+        path = os.path.join(places.manifests, name)
         if os.path.exists(path):
             with open(path, "rb") as file:
                 guard.write_atomically(os.path.join(kept, name), file.read(), 0o600)
             os.unlink(path)
             taken.append(name)
     if taken:
-        guard.sync_directory(manifests)
+        guard.sync_directory(places.manifests)
     return taken
 
 

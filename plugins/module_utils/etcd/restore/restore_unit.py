@@ -291,7 +291,7 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
             before = aside(data, f"{FENCED}-{stamp(now_rfc3339())}")
         if check:
             return True, before
-        take_manifests_away(restore.places.manifests, kept)
+        take_manifests_away(restore.places, kept)
         restore.wait_until_stopped(kept, data)
         if os.path.isdir(member):
             os.rename(member, before)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import typing as t
 from pathlib import Path
 
@@ -207,17 +208,38 @@ def test_machines_that_were_replaced_meanwhile_are_none_of_its_business(world: W
     assert world.calls == [("a", "restored 90 wait=0"), ("a", "settle")]
 
 
-def test_a_backup_is_verified_on_its_machine_before_any_other_is_stopped(world: World, tmp_path: Path) -> None:
+def backup(world: World, folder: Path, revision: int) -> Path:
+    """Write a snapshot of the stored cluster."""
     authority = b"-----BEGIN CERTIFICATE-----\nb3ducyB0aGlz\n-----END CERTIFICATE-----\n"
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "prod-ca", "namespace": "default"}}
     world.store.create({**secret, "data": {"tls.crt": base64.b64encode(authority).decode()}})
-    path = tmp_path / "home.db"
-    path.write_bytes(snapshot(70, b"/configmaps/kube-public/cluster-info" + authority))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "home.db"
+    path.write_bytes(snapshot(revision, b"/configmaps/kube-public/cluster-info" + authority))
+    return path
+
+
+def test_a_restore_from_a_backup_is_resumed_without_its_folder_being_named_again(world: World, tmp_path: Path) -> None:
+    path = backup(world, tmp_path / "backups" / "default" / "prod", 120)
+    facts = {"taken_at": "2099-01-01T00:00:00Z", "cluster_id": "ff"}
+    path.with_suffix(".json").write_text(json.dumps(facts))
+    options = {"directory": str(tmp_path / "backups")}
+    consent = world.run(check=True, **options)["consent"]
+    assert ":120:" in consent, consent
+    world.fails = "b"
+    assert "machine b was not stopped" in world.run(consent=consent, **options)["msg"]
+    world.fails = ""
+    assert not world.run(consent=consent).get("failed")
+    assert ("a", "restored 120 wait=0") in world.calls
+
+
+def test_a_backup_is_verified_on_its_machine_before_any_other_is_stopped(world: World, tmp_path: Path) -> None:
+    path = backup(world, tmp_path, 70)
     consent = "prod:everythingForOtherHistoryAtRevision:70:insteadOf:90:etcdOf:b,c"
     assert world.run(snapshot=str(path))["msg"].endswith(consent) and world.calls == []
     world.fails = "a"
     refused = world.run(snapshot=str(path), consent=consent)
-    assert "no room" in refused["msg"] and "No machine was stopped" in refused["msg"]
+    assert "no room" in refused["msg"] and "This run stopped no machine" in refused["msg"]
     assert world.calls == [("a", "restored 70 wait=None")] and world.note() == {}
     world.fails = ""
     assert not world.run(snapshot=str(path), consent=consent).get("failed")

@@ -204,6 +204,14 @@ def test_an_address_is_asked_for_where_the_template_names_a_variable(tmp_path: P
     assert [(host, call["address"]) for host, call in pool.asked] == [("cp2", "10.0.0.2")]
 
 
+def test_a_worker_of_a_cluster_that_runs_is_not_asked_for_its_networks(tmp_path: Path) -> None:
+    """kubeadm asks it for nothing of theirs, and its own hosts are asked again before they are replaced."""
+    for builder, asked in ((healthy(1), False), (cluster(1).bare(), True)):
+        objects = objects_of(builder, tmp_path / str(asked))
+        question = inventory_pool.question(objects, {}, "v1.20.2", {}, "worker")
+        assert ("cluster_network" in question) == asked
+
+
 def test_the_networks_are_the_ones_that_kubeadm_will_take(tmp_path: Path) -> None:
     """What clusterConfiguration has goes before the Cluster's, and kubeadm's default comes last."""
     objects = objects_of(cluster(1).bare(), tmp_path)
