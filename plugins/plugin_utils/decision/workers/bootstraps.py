@@ -34,7 +34,7 @@ def resumes(view: View, deployment: DeploymentView, machine: MachineView) -> boo
         return False
     if machine.bootstrap == terms.RUNNING:
         return bool(machine.unit.get("answers")) and machine.unit.get("state") != terms.RUNNING
-    return machine.bootstrap == "" and not marked(machine) and not deployment.outdated[deployment.set_of(machine).name]
+    return machine.bootstrap == "" and not marked(machine) and not deployment.outdates(machine)
 
 
 def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Optional[Trouble]:

@@ -41,7 +41,7 @@ _GATES = ("InfrastructureReady", "BootstrapConfigReady", "NodeHealthy")
 def machine_conditions(workers: Workers) -> Conditions:
     """Return the conditions of every worker, by name."""
     return {
-        machine.name: _of_machine(workers.view, machine, deployment.outdated[deployment.set_of(machine).name])
+        machine.name: _of_machine(workers.view, machine, deployment.outdates(machine))
         for deployment, machine in workers.each_machine()
     }
 
@@ -127,10 +127,10 @@ def _remediating(own: Sequence[MachineView]) -> Object:
 
 
 def _rolling_out(deployment: DeploymentView) -> Object:
-    old = [each for each in deployment.live if deployment.outdated[deployment.set_of(each).name]]
+    old = [each for each in deployment.live if deployment.outdates(each)]
     if not old:
         return condition("RollingOut", terms.FALSE, "NotRollingOut")
-    texts = sorted({why.message for each in old for why in deployment.outdated[deployment.set_of(each).name]})
+    texts = sorted({why.message for each in old for why in deployment.outdates(each)})
     lines = [f"Rolling out {len(old)} not up-to-date replicas", *(f"* {text}" for text in texts)]
     return condition("RollingOut", terms.TRUE, "RollingOut", "\n".join(lines))
 

@@ -277,7 +277,7 @@ def _unavailable(step: _Step, view: View, deployment: DeploymentView, conditions
     new = [
         each for each in late if each not in bare and (_settles(view, each) or is_true(conditions[each.name], "Ready"))
     ]
-    outdated = any(deployment.outdated[deployment.set_of(each).name] for each in deployment.live)
+    outdated = any(deployment.outdates(each) for each in deployment.live)
     rolls = outdated and numbers.rolls_out(deployment) and not unfinished
     if new:
         step.troubles.append(

@@ -66,8 +66,7 @@ def change(
     live = [machine for machine in deployment.live if machine not in going]
     if deployment.spec.get("paused") or deployment.deleting:
         return _scaled(deployment, live, conditions)
-    current = deployment.current
-    new = [machine for machine in live if current is not None and machine in current.machines]
+    new = [machine for machine in live if not deployment.outdates(machine)]
     old = [machine for machine in live if machine not in new]
     wanted, total = deployment.replicas, len(deployment.machines)
     surge, unavailable = counts.fenceposts(deployment.spec, wanted)

@@ -17,12 +17,11 @@ from .worker_view import DeploymentView
 
 
 def unhealthy(deployment: DeploymentView) -> list[MachineView]:
-    """Return the current set's marked machines, in order of deletion.
+    """Return the up-to-date machines that are marked, in order.
 
-    Those that a user has asked for come first, then the newest: it may never have had a Pod. Marked ones of other sets go with the rollout.
+    The order is that of deletion: those that a user has asked for come first, then the newest: it may never have had a Pod. Outdated ones go with the rollout.
     """
-    current = deployment.current.machines if deployment.current is not None else []
-    found = [machine for machine in current if not machine.deleting and marked(machine)]
+    found = [machine for machine in deployment.live if marked(machine) and not deployment.outdates(machine)]
     return sorted(
         found,
         key=lambda each: (
@@ -38,7 +37,7 @@ def is_left_alone(deployment: DeploymentView, machine: MachineView) -> bool:
 
     It is outdated, and no rollout takes place.
     """
-    return bool(deployment.outdated[deployment.set_of(machine).name]) and not rolls_out(deployment)
+    return bool(deployment.outdates(machine)) and not rolls_out(deployment)
 
 
 def to_remediate(deployment: DeploymentView, found: list[MachineView]) -> tuple[list[MachineView], list[MachineView]]:

@@ -54,7 +54,7 @@ class DeploymentView:
     """MachineDeployment with its MachineSets, the oldest first.
 
     `current` is the set that new machines are made from, None where it has to be made as `next_set`; `outdated` says by set why its machines are
-    to be replaced, [] for those of the current one. `obstacles` are what a provider's checks and this run's own tries have told.
+    to be replaced, [] for those of each set with the current one's template. `obstacles` are what a provider's checks and this run's own tries have told.
     """
 
     name: str
@@ -120,6 +120,10 @@ class DeploymentView:
         """Return the MachineSet of one of its machines."""
         return next(each for each in self.sets if machine in each.machines)
 
+    def outdates(self, machine: MachineView) -> list[Outdated]:
+        """Return why one of its machines is to be replaced, or []."""
+        return self.outdated[self.set_of(machine).name]
+
     def set_name(self) -> str:
         """Return the current set's name, also before it is made."""
         return self.current.name if self.current is not None else self.next_set
@@ -174,10 +178,8 @@ def _deployment(view: View, entry: Object, owned: dict[str, list[MachineView]]) 
     outdated: dict[str, list[Outdated]] = {}
     for each in sets:
         outdated[each.name] = [Outdated(TEMPLATE_DIFFERS, text) for text in told[each.name]]
-        if each is not current and not told[each.name]:
-            late = each.name not in recent
-            text = "MachineDeployment spec.rollout.after expired" if late else "Another MachineSet has this template"
-            outdated[each.name] = [Outdated(ROLLOUT_AFTER_EXPIRED if late else TEMPLATE_DIFFERS, text)]
+        if not told[each.name] and each.name not in recent:
+            outdated[each.name] = [Outdated(ROLLOUT_AFTER_EXPIRED, "MachineDeployment spec.rollout.after expired")]
     return DeploymentView(
         name=name,
         document=document,

@@ -150,6 +150,13 @@ def test_one_of_the_version_before_an_upgrade_in_place_is_replaced_by_the_plan(a
     decision = decide(adoption.snapshot())
     assert decision["action"] == "joinWorkers" and "Version v1.20.1, v1.20.2 required" in str(decision["conditions"])
 
+    # Upgraded in place as well, none of both sets is replaced.
+    nodes[late]["status"]["nodeInfo"]["kubeletVersion"] = "v1.20.2"
+    objects = adoption.objects()
+    versions_in_place.record_machines(objects, "v1.20.2", [upgraded, late])
+    versions_in_place.record_deployment(objects, "workers", "v1.20.2", "upgrade")
+    assert decide(adoption.snapshot())["action"] == "none"
+
 
 def test_a_pause_of_the_users_own_stays(adoption: Adoption) -> None:
     documents = adoption.manifest()
