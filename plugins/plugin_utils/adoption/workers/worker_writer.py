@@ -14,6 +14,7 @@ import typing as t
 from ....module_utils.common.values import controller_of
 from ...objects.workers import template_hash
 from ...providers.inventory_pool import host_of
+from ...records import machine_objects
 from ...records.cluster_objects import MACHINE_DEPLOYMENT, ClusterObjects, Object
 from ...records.workers import stored_workers, worker_objects
 from ...records.workers.machine_sets import ensure_set
@@ -25,10 +26,12 @@ from .worker_evidence import WorkerHost, node_name, version_of
 
 def machine_of(objects: t.Optional[ClusterObjects], host: WorkerHost) -> str:
     """Return the Machine's name of a host or its Node, or ""."""
-    for machine in objects.workers if objects is not None else ():
+    if objects is None:
+        return ""
+    for machine in objects.workers:
         name = str(machine["metadata"]["name"])
-        infrastructure = t.cast(ClusterObjects, objects).infrastructure_machines.get(name) or {}
-        if _node_of(machine) == node_name(host) or host_of(infrastructure) == host.name:
+        infrastructure = objects.infrastructure_machines.get(name) or {}
+        if machine_objects.node_name(objects, machine) == node_name(host) or host_of(infrastructure) == host.name:
             return name
     return ""
 
@@ -38,8 +41,10 @@ def managed_nodes(objects: t.Optional[ClusterObjects]) -> dict[str, str]:
 
     "" where that is not known.
     """
-    owners = _deployments(objects) if objects is not None else {}
-    return {_node_of(each): owners.get(_set_of(each), "") for each in (objects.workers if objects is not None else ())}
+    if objects is None:
+        return {}
+    owners = _deployments(objects)
+    return {machine_objects.node_name(objects, each): owners.get(_set_of(each), "") for each in objects.workers}
 
 
 def staying_machines(objects: t.Optional[ClusterObjects], deployment: str) -> set[str]:
@@ -63,10 +68,6 @@ def _deployments(objects: ClusterObjects) -> dict[str, str]:
 
 def _set_of(machine: Object) -> str:
     return str((controller_of(machine) or {}).get("name") or "")
-
-
-def _node_of(machine: Object) -> str:
-    return str(((machine.get("status") or {}).get("nodeRef") or {}).get("name") or machine["metadata"]["name"])
 
 
 def to_adopt(

@@ -9,7 +9,7 @@ The faults: docs/faults.md, "two of three are down", "every API server is down, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 from ....module_utils.common.values import clip, host_of, shortened
@@ -23,11 +23,13 @@ _SHOWN = 7
 class Votes:
     """Etcd's voters, those that answer and those that are silent.
 
-    A voter that answers may still serve nothing, for want of the others.
+    A voter that answers may still serve nothing, for want of the others. ``doubtful`` is the one that may be a learner, "" where none is: that counts as
+    a voter only because that is not known.
     """
 
     answering: tuple[str, ...]
     silent: tuple[str, ...]
+    doubtful: str = ""
 
     @property
     def voters(self) -> int:
@@ -48,8 +50,9 @@ class Votes:
         count = len(self.answering)
         who = f" ({shortened(self.answering, _SHOWN)})" if self.answering else ""
         rest = f"; silent: {shortened(self.silent, _SHOWN)}" if self.silent else ""
+        doubt = f" ({self.doubtful} may be a learner, which has no vote)" if self.doubtful else ""
         return (
-            f"{self.voters} voter{'' if self.voters == 1 else 's'}, {count} answer{'s' if count == 1 else ''}{who}, "
+            f"{self.voters} voter{'' if self.voters == 1 else 's'}{doubt}, {count} answer{'s' if count == 1 else ''}{who}, "
             f"quorum {self.quorum}{rest}"
         )
 
@@ -60,7 +63,8 @@ def votes(view: View) -> Optional[Votes]:
     None where its etcd is external or nothing is known of it.
     An etcd that was started without a quorum answers nothing: then its database lists the members, and whether each one
     listens was tried. etcd 3.5.1 to 3.5.19 keep a promoted learner as a learner there (github.com/etcd-io/etcd, issue 19557). So its
-    learners count as well, unless a majority would listen with them, which would answer: then they are learners.
+    learners count as well, unless a majority would listen with them, which would answer: then they are learners. A single one may be either: etcd allows one
+    learner at a time by default, so several prove that fault.
     """
     if not view.managed_etcd:
         return None
@@ -74,7 +78,11 @@ def votes(view: View) -> Optional[Votes]:
     everyone = _votes(told)
     voters = _votes([answer for member, answer in zip(stored, told) if not member.get("isLearner")])
     # No remedy is derived from voters of which none listens: any of the others may vote.
-    return voters if voters.answering and voters.lost and not everyone.lost else everyone
+    if voters.answering and voters.lost and not everyone.lost:
+        return voters
+    # Where a majority of the others listens, it would answer unless this one votes, too.
+    learners = [title for member, (title, _listens) in zip(stored, told) if member.get("isLearner")]
+    return replace(everyone, doubtful=learners[0]) if len(learners) == 1 and voters.lost else everyone
 
 
 def _votes(told: Sequence[tuple[str, bool]]) -> Votes:
@@ -96,15 +104,20 @@ def _machine_of(view: View, member: Object) -> str:
 
 def way_out(found: Votes) -> str:
     """Return the remedy where etcd has lost its quorum."""
-    missing = found.quorum - len(found.answering)
+    certain = _votes(
+        [(title, title in found.answering) for title in (*found.answering, *found.silent) if title != found.doubtful]
+    )
+    missing = max(each.quorum - len(each.answering) for each in (found, certain))
+    silent = sorted(found.silent, key=lambda each: each == found.doubtful)
     which = "it" if found.silent[1:] == () else f"{missing} of them" if missing < len(found.silent) else "them"
+    first = f" ({found.doubtful} last: it may have no vote)" if found.doubtful in found.silent and silent[1:] else ""
     keep = (
         f"keep a snapshot of {found.answering[0]} (module kubeadm.control_plane.etcd_snapshot, which needs no quorum)"
         if found.answering
         else "leave their disks as they are"
     )
     return (
-        f"Bring {which} back: power, network, or etcd's container on {shortened(found.silent, _SHOWN)}. Then etcd continues by itself, and nothing is lost. "
+        f"Bring {which} back: power, network, or etcd's container on {shortened(silent, _SHOWN)}{first}. Then etcd continues by itself, and nothing is lost. "
         f"Until then {keep}, and neither reset nor delete a machine. If they are gone for good, the playbook kubeadm.control_plane.restore with --check "
         "shows what can be restored from where, and what that loses."
     )

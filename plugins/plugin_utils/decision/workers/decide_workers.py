@@ -15,6 +15,7 @@ from typing import Any, Optional
 from ....module_utils.common import settings
 from ....module_utils.common.values import clip, shortened
 from ...objects import advice, kinds
+from ...objects import conditions as types
 from .. import terms
 from ..checks.trouble import Trouble
 from ..conditions.control_plane import initialized
@@ -25,7 +26,7 @@ from ..outcome import Outcome, held, reason, target
 from ..remediation.replacement import CANNOT
 from ..removal.hooks import held_by_hooks
 from ..rollout.gates import replacement_policy
-from ..snapshot.typed_snapshot import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View, annotations_of
 from . import bootstraps, numbers
 from .conditions import Conditions
 from .held_back import CHECK, held_back, not_removed, title
@@ -97,7 +98,19 @@ def _decided(view: View, workers: Workers, conditions: Conditions) -> Outcome:
         outcome.blocked_on += [each.document() for each in troubles if each not in passing]
     outcome.reasons += [told for step in steps for told in step.told]
     outcome.reasons += [_held_deletion(each) for each in workers.deployments if each.paused and each.deleting]
+    outcome.reasons += [
+        _held_by_adoption(each) for each in workers.deployments if _is_adopted(each) and not each.deleting
+    ]
     return outcome
+
+
+def _is_adopted(deployment: DeploymentView) -> bool:
+    """Return whether an adoption, and not the user, pauses it."""
+    return bool(annotations_of(deployment.document).get(kinds.ANNOTATION_PAUSED) == kinds.PAUSED_BY_ADOPTION)
+
+
+def _held_by_adoption(deployment: DeploymentView) -> Object:
+    return reason(types.PAUSED, f"{title(deployment)} is left alone: {kinds.pause_of(deployment.document)}")
 
 
 def _held_deletion(deployment: DeploymentView) -> Object:

@@ -9,6 +9,7 @@ import typing as t
 
 from ...decision.snapshot.typed_snapshot import View
 from ...decision.workers.worker_view import read_workers
+from ...objects import kinds
 from ...objects.conditions import HEALTH_MARKS
 
 Object = dict[str, t.Any]
@@ -62,7 +63,7 @@ def deployment_statuses(view: View, snapshot: Object, decision: Object) -> list[
             {
                 "name": deployment.name,
                 "version": deployment.version,
-                "paused": deployment.paused,
+                "paused": kinds.pause_of(deployment.document),
                 "deleting": deployment.deleting,
                 "replicas": {
                     "desired": deployment.replicas,

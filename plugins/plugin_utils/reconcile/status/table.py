@@ -150,7 +150,8 @@ def _deployment_line(found: Object) -> str:
             ("upToDate", "up to date"),
         )
     )
-    notes = "".join(f", {note}" for note, on in (("paused", found["paused"]), ("deleting", found["deleting"])) if on)
+    notes = f", paused ({found['paused']})" if found["paused"] else ""
+    notes += ", deleting" if found["deleting"] else ""
     return f"{clip(found['name'], 80)}: {numbers}; {found['version']} wanted{notes}"
 
 

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from adoption_by_hand import Adoption, killed_anywhere
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.workers.worker_writer import to_adopt
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.workers.worker_writer import (
+    managed_nodes,
+    to_adopt,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers.template_hash import (
     set_name,
@@ -156,6 +159,17 @@ def test_one_of_the_version_before_an_upgrade_in_place_is_replaced_by_the_plan(a
     versions_in_place.record_machines(objects, "v1.20.2", [upgraded, late])
     versions_in_place.record_deployment(objects, "workers", "v1.20.2", "upgrade")
     assert decide(adoption.snapshot())["action"] == "none"
+
+
+def test_a_worker_is_managed_before_its_node_is_recorded(adoption: Adoption) -> None:
+    """By the name that its configuration gives to its Node."""
+    adoption.run()
+    objects = adoption.objects()
+    machine = objects.workers[0]
+    del machine["status"]["nodeRef"]
+    join = objects.kubeadm_configs[machine["metadata"]["name"]]["spec"]["joinConfiguration"]
+    join["nodeRegistration"] = {"name": "Web-1"}
+    assert managed_nodes(objects)["web-1"] == "workers"
 
 
 def test_a_pause_of_the_users_own_stays(adoption: Adoption) -> None:

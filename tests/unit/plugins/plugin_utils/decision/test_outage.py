@@ -83,11 +83,37 @@ def test_a_bare_majority_is_enough() -> None:
         ((2, 3), (2,), "3 voters, 1 answers (m2), quorum 2; silent: m1, m3"),
         ((3,), (1, 3), "2 voters, 1 answers (m1), quorum 2; silent: m2"),
         ((1, 2, 3), (2,), "3 voters, 1 answers (m2), quorum 2; silent: m1, m3"),
+        # A true learner, or one that was promoted: that of a join that was cut short has no vote.
+        ((2,), (1,), "3 voters (m2 may be a learner, which has no vote), 1 answers (m1), quorum 2; silent: m2, m3"),
+        ((3,), (3,), "3 voters (m3 may be a learner, which has no vote), 1 answers (m3), quorum 2; silent: m1, m2"),
     ],
 )
 def test_an_etcd_that_was_started_without_quorum_is_known_by_its_database(
     learners: tuple[int, ...], listening: tuple[int, ...], said: str
 ) -> None:
+    trouble = told(of_database(learners, listening))
+    assert "etcd has lost its quorum" in trouble["message"] and said in trouble["message"]
+
+
+def test_who_may_have_no_vote_is_brought_back_last() -> None:
+    """Nor does a quorum rest on it."""
+    fix = told(of_database((2,), (1,)))["fix"]
+    assert fix.startswith(
+        "Bring 1 of them back: power, network, or etcd's container on m3, m2 (m2 last: it may have no vote)."
+    )
+    fix = told(of_database((3,), (3,)))["fix"]
+    assert fix.startswith("Bring them back: power, network, or etcd's container on m1, m2.")
+    assert told(of_database((2, 3), (1,)))["fix"].startswith(
+        "Bring 1 of them back: power, network, or etcd's container on m2, m3."
+    )
+
+
+def test_who_holds_up_a_majority_of_the_others_has_a_vote() -> None:
+    assert "may be a learner" not in told(of_database((3,), (1, 2)))["message"]
+
+
+def of_database(learners: tuple[int, ...], listening: tuple[int, ...]) -> Builder:
+    """Three members as a database lists them, of which those listen."""
     builder = healthy(3).unreachable("m1: its API server does not answer")
     builder.workload["storedMembers"] = [
         {
@@ -100,8 +126,7 @@ def test_an_etcd_that_was_started_without_quorum_is_known_by_its_database(
         }
         for number in (1, 2, 3)
     ]
-    trouble = told(builder)
-    assert "etcd has lost its quorum" in trouble["message"] and said in trouble["message"]
+    return builder
 
 
 @pytest.mark.parametrize("external", [True, False])

@@ -98,6 +98,10 @@ def test_the_pause_of_an_adoption_says_how_it_ends() -> None:
     found = decide(deployment(healthy(3), 1).annotated(paused="adoption").worker("a").build())
     [paused] = [each for each in found["conditions"]["machineDeployments"][NAME] if each["type"] == "Paused"]
     assert "run the playbook adopt again" in paused["message"]
+    [told] = [each["message"] for each in found["reasons"] if each["reason"] == "Paused"]
+    assert told.startswith(f"MachineDeployment {NAME} is left alone: ") and "run the playbook adopt again" in told
+    found = decide(deployment(healthy(3), 1).annotated(paused="").worker("a").build())
+    assert "Paused" not in str(found["reasons"]), "a pause of the user's own is known"
 
 
 def test_conditions_of_the_cluster() -> None:
