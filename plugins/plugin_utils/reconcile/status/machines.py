@@ -63,7 +63,8 @@ def deployment_statuses(view: View, snapshot: Object, decision: Object) -> list[
             {
                 "name": deployment.name,
                 "version": deployment.version,
-                "paused": kinds.pause_of(deployment.document),
+                "paused": deployment.paused,
+                "pausedBecause": kinds.pause_of(deployment.document),
                 "deleting": deployment.deleting,
                 "replicas": {
                     "desired": deployment.replicas,

@@ -150,7 +150,7 @@ def _deployment_line(found: Object) -> str:
             ("upToDate", "up to date"),
         )
     )
-    notes = f", paused ({found['paused']})" if found["paused"] else ""
+    notes = f", paused ({found['pausedBecause']})" if found["paused"] else ""
     notes += ", deleting" if found["deleting"] else ""
     return f"{clip(found['name'], 80)}: {numbers}; {found['version']} wanted{notes}"
 

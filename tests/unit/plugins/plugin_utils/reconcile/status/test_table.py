@@ -56,7 +56,8 @@ def test_workers_have_a_line_for_each_deployment_and_a_table() -> None:
         ("adoption", "run the playbook adopt again"),
         ("", "has the annotation cluster.x-k8s.io/paused)"),
     ):
-        _data, table = shown(deployment(healthy(3), 1).annotated(paused=value).worker("w1").builder)
+        data, table = shown(deployment(healthy(3), 1).annotated(paused=value).worker("w1").builder)
+        assert data["machineDeployments"][0]["paused"] is True
         [line] = [each for each in table.splitlines() if each.startswith("  workers    ")]
         assert "v1.20.2 wanted, paused (" in line and said in line
     data, table = shown(deployment(healthy(3), 2).worker("w1").builder)
