@@ -39,10 +39,12 @@ def certificates_dir(
 
     Where a restore has taken the manifests away, it is the kubelet's folder, if that is a control plane node's. kubeadm's default where nothing names one.
     """
+    named = made_by_kubeadm(kubernetes, state)
+    if named:
+        return named
     own = of_kubelet(kubelet)
     # A user may lead the kubelet's own flag elsewhere.
-    own = own if own and os.path.exists(os.path.join(own, "apiserver.crt")) else ""
-    return made_by_kubeadm(kubernetes, state) or own or os.path.join(kubernetes, "pki")
+    return own if own and os.path.exists(os.path.join(own, "apiserver.crt")) else os.path.join(kubernetes, "pki")
 
 
 def of_kubelet(kubelet: str = KUBELET) -> str:
@@ -57,7 +59,11 @@ def _checked(named: str) -> str:
     return os.path.normpath(named) if fits else ""
 
 
-def keep_note(folder: str, kubernetes: str, state: str) -> None:
-    """Write the note, where a folder is named that isn't the default."""
+def keep_note(kubernetes: str, state: str, folder: str = "") -> None:
+    """Write the note, where the folder isn't the default.
+
+    Without ``folder``, of the one that is named on this machine.
+    """
+    folder = folder or made_by_kubeadm(kubernetes, state)
     if folder and os.path.normpath(folder) != os.path.join(kubernetes, "pki"):
         guard.write_atomically(note(state), f"{folder}\n".encode())

@@ -59,7 +59,7 @@ def is_adopted(objects: t.Optional[ClusterObjects], hosts: t.Sequence[Host]) -> 
 
     Everything that belongs to the Machine must be there, too, and the adoption's pause be over.
     """
-    if objects is None or objects.control_plane is None or pause.is_held(objects.control_plane):
+    if objects is None or objects.control_plane is None or kinds.is_paused_by_adoption(objects.control_plane):
         return False
     known = {
         str(((each.get("status") or {}).get("nodeRef") or {}).get("name")): str(each["metadata"]["name"])
@@ -124,7 +124,7 @@ class Writer:
             kind, domain = "init" if number == 0 else "join", failure_domains.get(host.name, "")
             self._machines.write(host, *self._made(self.objects(), node_name(host), kind, domain))
         control_plane = t.cast(Object, self.objects().control_plane)
-        if pause.is_held(control_plane):
+        if kinds.is_paused_by_adoption(control_plane):
             name = str(control_plane["metadata"]["name"])
             self._store.modify(CONTROL_PLANE, self._namespace, name, pause.release)
             self.changes.append(f"end the pause of {kinds.KUBEADM_CONTROL_PLANE} {self._namespace}/{name}")

@@ -230,6 +230,12 @@ def is_flagged(obj: Mapping[str, Any] | None, annotation: str) -> bool:
     return bool(found.get(annotation) == "true")
 
 
+def is_paused_by_adoption(obj: Mapping[str, Any] | None) -> bool:
+    """Return whether an adoption, and not the user, pauses an object."""
+    annotations = ((obj or {}).get("metadata") or {}).get("annotations") or {}
+    return bool(annotations.get(ANNOTATION_PAUSED) == PAUSED_BY_ADOPTION)
+
+
 def pause_of(obj: Mapping[str, Any]) -> str:
     """Return why an object's annotation pauses it, "" where it has none.
 
@@ -238,7 +244,7 @@ def pause_of(obj: Mapping[str, Any]) -> str:
     if not is_flagged(obj, ANNOTATION_PAUSED):
         return ""
     text = f"{obj.get('kind')} has the annotation {ANNOTATION_PAUSED}"
-    if obj["metadata"]["annotations"][ANNOTATION_PAUSED] != PAUSED_BY_ADOPTION:
+    if not is_paused_by_adoption(obj):
         return text
     return f"{text} of an adoption that is not complete: run the playbook adopt again, which removes it"
 

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ...module_utils.common.values import clip
 from ..objects import kinds
 from .base import Object, Store
@@ -50,13 +48,7 @@ def hold(obj: Object) -> None:
     obj["metadata"]["annotations"] = {kinds.ANNOTATION_PAUSED: kinds.PAUSED_BY_ADOPTION, **annotations}
 
 
-def is_held(obj: t.Optional[Object]) -> bool:
-    """Return whether :func:`hold` has paused an object."""
-    annotations = ((obj or {}).get("metadata") or {}).get("annotations") or {}
-    return bool(annotations.get(kinds.ANNOTATION_PAUSED) == kinds.PAUSED_BY_ADOPTION)
-
-
 def release(obj: Object) -> None:
     """Take the pause of :func:`hold` off an object, in place."""
-    if is_held(obj):
+    if kinds.is_paused_by_adoption(obj):
         del obj["metadata"]["annotations"][kinds.ANNOTATION_PAUSED]

@@ -24,7 +24,7 @@ from ...common.guard import NodeError
 from ...common.https import Unreachable
 from ...common.values import now_rfc3339
 from ...workload_api.api import own_server
-from ..certificates_dir import certificates_dir, keep_note, made_by_kubeadm
+from ..certificates_dir import certificates_dir, keep_note
 from ..data_dir import etcd_data
 from ..gateway import Credentials, Gateway
 from ..local import Places, listens
@@ -266,7 +266,7 @@ def take_manifests_away(places: RestorePlaces, kept: str) -> list[str]:
     Returns the names of those that were moved.
     """
     # Without them nothing but the note tells a reset where the keys are.
-    keep_note(made_by_kubeadm(places.kubernetes, places.state), places.kubernetes, places.state)
+    keep_note(places.kubernetes, places.state)
     os.makedirs(kept, mode=0o700, exist_ok=True)
     taken = []
     for name in STATIC_PODS:

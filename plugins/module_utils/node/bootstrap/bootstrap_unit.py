@@ -25,7 +25,8 @@ from ...common import guard, systemd_units
 from ...common.guard import NodeError
 from ...common.redact import redact
 from ...common.values import now_rfc3339
-from . import accounts, certificate_folders, etcd_folders, image_check, script, script_messages
+from ...etcd import certificates_dir
+from . import accounts, etcd_folders, image_check, script, script_messages
 from .phases import PhaseTimes
 
 UNIT_PREFIX = "kubeadm-control-plane-"
@@ -264,7 +265,7 @@ class Bootstrap:
         )
 
     def _prepare(self, data: t.Mapping[str, t.Any], config: str) -> None:
-        certificate_folders.note_folder(self.places, str(data.get("certificatesDir") or ""))
+        certificates_dir.keep_note(self.places.kubernetes, self.places.state, str(data.get("certificatesDir") or ""))
         for user in data.get("users") or []:
             accounts.put_user(user)
         for entry in data.get("files") or []:
@@ -314,11 +315,8 @@ class Bootstrap:
         return self._failed(known, stage, unit.exit_status or None, text)
 
     def _failed(self, known: Report, stage: str, rc: t.Optional[int], message: str) -> Report:
-        field_name = script_messages.field(stage)
-        command = script_messages.command(known.kind, stage)
-        return replace(
-            known, state=FAILED, stage=field_name, rc=rc, command=command, message=message, output=self._output()
-        )
+        named, command = script_messages.field(stage), script_messages.command(known.kind, stage)
+        return replace(known, state=FAILED, stage=named, rc=rc, command=command, message=message, output=self._output())
 
     def _refuse_foreign(self) -> None:
         marks = [os.path.join(self.places.kubernetes, "manifests", f"{name}.yaml") for name in _STATIC_PODS]

@@ -14,7 +14,7 @@ import os
 import shutil
 import typing as t
 
-from ...etcd.certificates_dir import keep_note, made_by_kubeadm, note
+from ...etcd.certificates_dir import made_by_kubeadm, note
 
 if t.TYPE_CHECKING:
     from .bootstrap_unit import Places
@@ -36,14 +36,6 @@ def elsewhere(places: Places) -> list[str]:
     # What a write that was killed has left has the file's name in its own, and may be a key.
     found += [part for path in found for part in glob.glob(_partial(path))]
     return [path for path in (*found, note(places.state)) if os.path.lexists(path)]
-
-
-def note_folder(places: Places, folder: str = "") -> None:
-    """Keep a note of a folder that isn't kubeadm's default.
-
-    Without one, of this machine's.
-    """
-    keep_note(folder or made_by_kubeadm(places.kubernetes, places.state), places.kubernetes, places.state)
 
 
 def empty(places: Places) -> None:

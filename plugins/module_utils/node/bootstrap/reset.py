@@ -16,6 +16,7 @@ import typing as t
 from ...common import kubernetes_facts, kubernetes_versions, settings, systemd_units, timed_command
 from ...common.guard import NodeError, exclusive, read_text
 from ...common.redact import redact
+from ...etcd import certificates_dir
 from ...etcd.gateway import Credentials, kubeadm_credentials
 from ...etcd.types import LOCAL_MEMBER
 from ...etcd.view import members_view
@@ -69,7 +70,7 @@ def reset(
         if report.step:
             systemd_units.stop(UNIT_PREFIX + report.step, runner)
         etcd_folders.keep_note(where)
-        certificate_folders.note_folder(where)
+        certificates_dir.keep_note(where.kubernetes, where.state)
         _kubeadm_reset(where, cri_sockets)
         # kubeadm leaves the data of a member that it did not remove itself.
         etcd_folders.empty(where)

@@ -12,6 +12,7 @@ import copy
 import typing as t
 
 from ....module_utils.common.values import controller_of
+from ...objects import kinds
 from ...objects.workers import template_hash
 from ...providers.inventory_pool import host_of
 from ...records import machine_objects
@@ -81,7 +82,7 @@ def to_adopt(
     for deployment, named in hosts.items():
         lacking = [each for each in named if objects is None or not is_complete(objects, machine_of(objects, each))]
         stored = objects.store.get(MACHINE_DEPLOYMENT, objects.namespace, deployment) if objects is not None else None
-        if lacking or pause.is_held(stored):
+        if lacking or kinds.is_paused_by_adoption(stored):
             found[deployment] = lacking
     return found
 
@@ -121,7 +122,7 @@ class WorkerWriter:
             infrastructure = worker_objects.infrastructure_machine(objects, owned, own, entry)
             machine = worker_objects.machine_object(objects, owned, own, entry)
             self._machines.write(host, infrastructure, worker_objects.kubeadm_config(objects, owned, own), machine)
-        if pause.is_held(deployment):
+        if kinds.is_paused_by_adoption(deployment):
             self._store.modify(MACHINE_DEPLOYMENT, objects.namespace, name, pause.release)
             self._machines.changes.append(f"end the pause of MachineDeployment {objects.namespace}/{name}")
 

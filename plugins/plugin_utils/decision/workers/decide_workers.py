@@ -26,7 +26,7 @@ from ..outcome import Outcome, held, reason, target
 from ..remediation.replacement import CANNOT
 from ..removal.hooks import held_by_hooks
 from ..rollout.gates import replacement_policy
-from ..snapshot.typed_snapshot import MachineView, View, annotations_of
+from ..snapshot.typed_snapshot import MachineView, View
 from . import bootstraps, numbers
 from .conditions import Conditions
 from .held_back import CHECK, held_back, not_removed, title
@@ -99,14 +99,11 @@ def _decided(view: View, workers: Workers, conditions: Conditions) -> Outcome:
     outcome.reasons += [told for step in steps for told in step.told]
     outcome.reasons += [_held_deletion(each) for each in workers.deployments if each.paused and each.deleting]
     outcome.reasons += [
-        _held_by_adoption(each) for each in workers.deployments if _is_adopted(each) and not each.deleting
+        _held_by_adoption(each)
+        for each in workers.deployments
+        if kinds.is_paused_by_adoption(each.document) and not each.deleting
     ]
     return outcome
-
-
-def _is_adopted(deployment: DeploymentView) -> bool:
-    """Return whether an adoption, and not the user, pauses it."""
-    return bool(annotations_of(deployment.document).get(kinds.ANNOTATION_PAUSED) == kinds.PAUSED_BY_ADOPTION)
 
 
 def _held_by_adoption(deployment: DeploymentView) -> Object:

@@ -53,12 +53,13 @@ def _made_for(objects: ClusterObjects, deployment: Object, name: str) -> Object:
     {} where it is made for none. Its name says it only until an Action upgrades its machines in place.
     """
     after = parse_time((deployment["spec"].get("rollout") or {}).get("after"))
+    if after is None:
+        return {}
     stored = objects.store.list(MACHINE_SET, objects.namespace, {CLUSTER_LABEL: objects.name})
     taken = {str(each["metadata"]["name"]): each["spec"].get("template") or {} for each in stored}
     template, own = deployment["spec"]["template"], str(deployment["metadata"]["name"])
-    if after is None or name != free_name(own, template, taken, after):
-        return {}
-    return {"annotations": {kinds.ANNOTATION_MADE_FOR_ROLLOUT: format_time(after)}}
+    made = name == free_name(own, template, taken, after)
+    return {"annotations": {kinds.ANNOTATION_MADE_FOR_ROLLOUT: format_time(after)}} if made else {}
 
 
 def propagate_to_set(objects: ClusterObjects, deployment: Object, stored: Object) -> Object:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bootstrap_places import bootstrap_places
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
@@ -37,25 +38,10 @@ echo "$GREETING $*" >> {calls}
 """
 
 
-@pytest.fixture(name="systemd")
-def _systemd() -> t.Iterator[StandInSystemd]:
-    systemd = StandInSystemd()
-    yield systemd
-    systemd.end()
-
-
 @pytest.fixture(name="places")
 def _places(tmp_path: Path) -> Places:
     (tmp_path / "boot_id").write_text("boot-1\n")
-    places = Places(
-        state=str(tmp_path / "state"),
-        kubernetes=str(tmp_path / "kubernetes"),
-        etcd_data=str(tmp_path / "etcd"),
-        kubeadm_run=str(tmp_path / "run"),
-        sentinel=str(tmp_path / "cluster-api" / "done"),
-        kubeadm=str(tmp_path / "kubeadm"),
-        boot_id=str(tmp_path / "boot_id"),
-    )
+    places = bootstrap_places(tmp_path, boot_id=str(tmp_path / "boot_id"))
     write_kubeadm(places, "exit 0")
     return places
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import base64
 import os
-import typing as t
 from pathlib import Path
 
 import pytest
+from bootstrap_places import bootstrap_places
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
@@ -28,26 +28,11 @@ KUBEADM = "#!/bin/sh\n[ $1 = version ] && echo v1.20.2\nexit 0\n"
 NO_ETCD = Credentials("/nonexistent/ca", "/nonexistent/crt", "/nonexistent/key")
 
 
-@pytest.fixture(name="systemd")
-def _systemd() -> t.Iterator[StandInSystemd]:
-    systemd = StandInSystemd()
-    yield systemd
-    systemd.end()
-
-
 @pytest.fixture(name="places")
 def _places(tmp_path: Path) -> Places:
     put(tmp_path / "kubeadm", KUBEADM)
     (tmp_path / "kubeadm").chmod(0o755)
-    return Places(
-        state=str(tmp_path / "state"),
-        kubernetes=str(tmp_path / "kubernetes"),
-        etcd_data=str(tmp_path / "etcd"),
-        kubeadm_run=str(tmp_path / "run"),
-        sentinel=str(tmp_path / "done"),
-        kubeadm=str(tmp_path / "kubeadm"),
-        disks=Disks(kubelet=str(tmp_path / "kubelet")),
-    )
+    return bootstrap_places(tmp_path, disks=Disks(kubelet=str(tmp_path / "kubelet")))
 
 
 @pytest.fixture(name="host")

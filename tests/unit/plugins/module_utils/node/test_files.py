@@ -15,6 +15,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from bootstrap_places import bootstrap_places
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -175,15 +176,7 @@ def places(tmp_path: Path) -> Places:
     kubeadm = tmp_path / "kubeadm"
     kubeadm.write_text(f'#!/bin/sh\n[ "$1" = version ] && echo v1.20.2 && exit\necho "$*" >> {tmp_path}/calls\n')
     kubeadm.chmod(0o755)
-    return Places(
-        state=str(tmp_path / "state"),
-        kubernetes=str(tmp_path / "kubernetes"),
-        etcd_data=str(tmp_path / "etcd"),
-        kubeadm_run=str(tmp_path / "run"),
-        sentinel=str(tmp_path / "done"),
-        kubeadm=str(kubeadm),
-        disks=Disks(kubelet=str(tmp_path / "kubelet")),
-    )
+    return bootstrap_places(tmp_path, disks=Disks(kubelet=str(tmp_path / "kubelet")))
 
 
 def systemctl(command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:

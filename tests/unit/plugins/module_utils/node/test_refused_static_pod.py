@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-import typing as t
 from pathlib import Path
 
 import pytest
+from bootstrap_places import bootstrap_places
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import (
     Bootstrap,
-    Places,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks, render
 
@@ -69,13 +68,6 @@ def test_the_kubelet_is_started_again(
     assert (found.read_text() if found.exists() else "") == asked
 
 
-@pytest.fixture(name="systemd")
-def _systemd() -> t.Iterator[StandInSystemd]:
-    systemd = StandInSystemd()
-    yield systemd
-    systemd.end()
-
-
 @pytest.mark.parametrize("booted", [True, False])
 @pytest.mark.parametrize(("after", "state"), [([], "Succeeded"), (["true"], "Failed")])
 def test_a_machine_whose_kubeadm_has_succeeded_is_not_lost_by_the_look_at_its_pods(
@@ -87,13 +79,8 @@ def test_a_machine_whose_kubeadm_has_succeeded_is_not_lost_by_the_look_at_its_po
     (tmp_path / "kubeadm").chmod(0o755)
     (tmp_path / "pods").mkdir()
     (tmp_path / "pods" / "etcd.yaml").write_text("")
-    places = Places(
-        state=str(tmp_path / "state"),
-        kubernetes=str(tmp_path / "kubernetes"),
-        etcd_data=str(tmp_path / "etcd"),
-        kubeadm_run=str(tmp_path / "run"),
-        sentinel=str(tmp_path / "cluster-api" / "done"),
-        kubeadm=str(tmp_path / "kubeadm"),
+    places = bootstrap_places(
+        tmp_path,
         boot_id=str(tmp_path / "boot_id"),
         disks=Disks(manifests=str(tmp_path / "pods"), pod_logs=str(tmp_path / "logs"), seconds=600),
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import typing as t
 from pathlib import Path
 
 import pytest
@@ -22,14 +21,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.task_un
     RUNNING,
     TaskUnit,
 )
-
-
-@pytest.fixture
-def systemd() -> t.Iterator[StandInSystemd]:
-    """Units that end with the test."""
-    made = StandInSystemd()
-    yield made
-    made.end()
 
 
 def unit(folder: Path, systemd: StandInSystemd, name: str = "up-1-01-cp-node-a-2") -> TaskUnit:
