@@ -154,7 +154,10 @@ def _label(obj: Object, manifest: ClusterManifest) -> Object:
 def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object]) -> list[str]:
     metadata = manifest.cluster["metadata"]
     objects = ClusterObjects.read(store, str(metadata.get("namespace", "default")), str(metadata["name"]))
-    return propagate(objects, before) + stored_workers.propagate(objects) if objects is not None else []
+    if objects is None:
+        return []
+    completed = versions_in_place.complete(objects)
+    return propagate(objects, before) + completed + stored_workers.propagate(objects)
 
 
 def _update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:

@@ -33,7 +33,7 @@ from . import cluster_labels, stored_health_checks
 from .cluster_objects import CLUSTER, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
 from .propagation import changed_paths, propagate
 from .secret_values import checked_secrets
-from .workers import stored_workers
+from .workers import stored_workers, versions_in_place
 
 # How messages name where a fault is, in place of a file.
 WHERE = "the store"
@@ -131,7 +131,10 @@ def _settle(
     for warning in (*manifest.warnings, *of_secrets.warnings):
         warn(warning)
     objects = ClusterObjects.read(store, namespace, name)
-    return changes + (propagate(objects, before) + stored_workers.propagate(objects) if objects is not None else [])
+    if objects is None:
+        return changes
+    completed = versions_in_place.complete(objects)
+    return changes + propagate(objects, before) + completed + stored_workers.propagate(objects)
 
 
 def _refuse_without_control_plane(stored: t.Sequence[Object]) -> None:

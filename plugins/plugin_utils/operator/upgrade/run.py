@@ -271,9 +271,9 @@ def record_workers(context: TaskContext, parameters: Parameters) -> None:
         if behind:
             changed.append(f"MachineDeployment {name} keeps its version, for these have another: {', '.join(behind)}")
             continue
-        # Before the store: by that a later Action sees whether this was completed.
-        changed.append(f"manifest: {manifest_update.follow_version(context.arguments, version, name)}")
+        # Before the manifest: a reconcile of the new version without the record would replace the workers, and one of the old version is refused by it.
         changed += versions_in_place.record_deployment(context.objects, name, version, action)
+        changed.append(f"manifest: {manifest_update.follow_version(context.arguments, version, name)}")
     for each in changed:
         context.note(each)
 

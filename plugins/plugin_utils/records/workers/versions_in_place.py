@@ -72,18 +72,62 @@ def record_deployment(objects: ClusterObjects, name: str, version: str, action: 
     """Record a version on a MachineDeployment and its MachineSets.
 
     A newer one stays, and so does that of a set without machines. ``action`` is the name of the Action that brought it.
-    Returns what was changed, in words.
+    The deployment is first, with a note of what it replaced and of the sets that are to follow: a run that is killed in between is completed
+    by the next one (:func:`complete`). Returns what was changed, in words.
     """
     deployment = next(each for each in _open(objects) if each["metadata"]["name"] == name)
-    owners = [(MACHINE_SET, each) for each in sets(objects, deployment) if _machines(objects, [each])]
-    changed = []
-    for kind, owner in [*owners, (MACHINE_DEPLOYMENT, deployment)]:
-        if _older(_version(owner), version):
-            own = str(owner["metadata"]["name"])
-            bring = functools.partial(_bring, version=version, action=action if kind == MACHINE_DEPLOYMENT else "")
-            objects.store.modify(kind, objects.namespace, own, bring)
-            changed.append(f"{owner['kind']} {own}: spec.template.spec.version is {version}")
+    owned = [each for each in sets(objects, deployment) if _machines(objects, [each])]
+    behind = [str(each["metadata"]["name"]) for each in owned if _older(_version(each), version)]
+    older = _older(_version(deployment), version)
+    if not behind and not older:
+        return []
+
+    def bring(owner: Object) -> None:
+        replaced = _note(owner)["versions"]
+        if older:
+            replaced = sorted({*replaced, _version(owner)} - {version})
+            owner["spec"]["template"]["spec"]["version"] = version
+        _write_note(owner, {"action": action, "versions": replaced, "version": version, "sets": behind})
+
+    deployment = objects.store.modify(MACHINE_DEPLOYMENT, objects.namespace, name, bring)
+    changed = [_recorded_text(deployment, version)] if older else []
+    return changed + _follow(objects, deployment)
+
+
+def complete(objects: ClusterObjects) -> list[str]:
+    """Complete records of :func:`record_deployment` that a killed run left.
+
+    Without it the workers that an Action upgraded would be replaced. Nothing is done while the cluster or the deployment is paused. Returns the
+    changes.
+    """
+    if objects.paused or objects.going:
+        return []
+    return [line for each in _open(objects) if _note(each)["sets"] for line in _follow(objects, each)]
+
+
+def _follow(objects: ClusterObjects, deployment: Object) -> list[str]:
+    """Record a note's version on the MachineSets that it names."""
+    note = _note(deployment)
+    changed, version, behind = [], note["version"], note["sets"]
+    for owned in sets(objects, deployment):
+        own = str(owned["metadata"]["name"])
+        if own in behind and _older(_version(owned), version):
+            objects.store.modify(
+                MACHINE_SET,
+                objects.namespace,
+                own,
+                lambda each: each["spec"]["template"]["spec"].update(version=version),
+            )
+            changed.append(_recorded_text(owned, version))
+    if behind:
+        name = str(deployment["metadata"]["name"])
+        followed = functools.partial(_change_note, sets=[])
+        objects.store.modify(MACHINE_DEPLOYMENT, objects.namespace, name, followed)
     return changed
+
+
+def _recorded_text(owner: Object, version: str) -> str:
+    return f"{owner['kind']} {owner['metadata']['name']}: spec.template.spec.version is {version}"
 
 
 def violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
@@ -117,12 +161,8 @@ def settle(store: Store, manifest: ClusterManifest) -> None:
         stored = _stored(store, deployment)
         if stored is not None and _note(stored)["versions"] and _version(deployment) not in _note(stored)["versions"]:
             metadata = stored["metadata"]
-            store.modify(
-                MACHINE_DEPLOYMENT,
-                str(metadata["namespace"]),
-                str(metadata["name"]),
-                lambda each: (each["metadata"].get("annotations") or {}).pop(ANNOTATION, None),
-            )
+            settled = functools.partial(_change_note, versions=[])
+            store.modify(MACHINE_DEPLOYMENT, str(metadata["namespace"]), str(metadata["name"]), settled)
 
 
 def _stored(store: Store, deployment: Object) -> t.Optional[Object]:
@@ -131,11 +171,34 @@ def _stored(store: Store, deployment: Object) -> t.Optional[Object]:
 
 
 def _note(deployment: Object) -> Object:
+    """Return the note of an Action's upgrade.
+
+    ``versions`` are those that it replaced; ``sets`` the names of the MachineSets that don't record the new ``version`` yet.
+    """
     try:
         found = read_json((deployment["metadata"].get("annotations") or {}).get(ANNOTATION, "{}"))
-        return {"action": str(found.get("action", "")), "versions": [str(each) for each in found["versions"]]}
+        return {
+            "action": str(found.get("action", "")),
+            "versions": [str(each) for each in found["versions"]],
+            "version": str(found.get("version", "")),
+            "sets": [str(each) for each in found.get("sets", ())],
+        }
     except (ValueError, TypeError, KeyError, AttributeError):
-        return {"action": "", "versions": []}
+        return {"action": "", "versions": [], "version": "", "sets": []}
+
+
+def _change_note(deployment: Object, **fields: t.Any) -> None:
+    """Change fields of a deployment's note in place."""
+    _write_note(deployment, {**_note(deployment), **fields})
+
+
+def _write_note(deployment: Object, note: Object) -> None:
+    """Set a deployment's note in place; an empty one is removed."""
+    annotations = deployment["metadata"].setdefault("annotations", {})
+    if note["versions"] or note["sets"]:
+        annotations[ANNOTATION] = json.dumps(note, sort_keys=True)
+    else:
+        annotations.pop(ANNOTATION, None)
 
 
 def _open(objects: ClusterObjects) -> list[Object]:
@@ -164,11 +227,3 @@ def _version(owner: Object) -> str:
 def _older(recorded_version: str, version: str) -> bool:
     own, other = read_version(recorded_version), read_version(version)
     return own is not None and other is not None and own < other
-
-
-def _bring(owner: Object, version: str, action: str) -> None:
-    if action:
-        versions = sorted({*_note(owner)["versions"], _version(owner)} - {version})
-        note = json.dumps({"action": action, "versions": versions}, sort_keys=True)
-        owner["metadata"].setdefault("annotations", {})[ANNOTATION] = note
-    owner["spec"]["template"]["spec"]["version"] = version

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 import typing as t
 from pathlib import Path
 
 import pytest
+from mortal_store import MortalStore, every_end, killed_after
 from stored_manifest import Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import parse_time
@@ -25,6 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.work
     machine_sets,
     versions_in_place,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
 OLD, NEW, ACTION = "v1.20.1", "v1.20.2", "prod-upgrade-1"
@@ -112,6 +116,13 @@ def test_a_set_that_a_rollout_asks_for_says_so_after_the_upgrade(kept: Kept, fre
     assert [each.get("annotations") for each in made] == [note, None]
 
 
+def pool(kept: Kept) -> Object:
+    """The stored MachineDeployment."""
+    found = kept.store.get(MACHINE_DEPLOYMENT, "default", "pool")
+    assert found is not None
+    return found
+
+
 def stored(kept: Kept) -> dict[str, str]:
     """The version that each object has."""
     found = {}
@@ -155,6 +166,46 @@ def test_a_manifest_that_would_take_it_back_is_refused(kept: Kept) -> None:
     assert kept.apply([*kept.documents, *documents(NEW)]) == []
     kept.apply([*kept.documents, *documents()])
     assert stored(kept)["pool"] == OLD, "once the manifest has followed, an older version is the user's own wish"
+
+
+@pytest.mark.parametrize("newer", ["", "v1.20.3"])
+@pytest.mark.parametrize("aborted", [True, False])
+def test_a_record_that_was_interrupted_is_completed(kept: Kept, tmp_path: Path, aborted: bool, newer: str) -> None:
+    """By the Action's next run, or by reconcile after it was given up: no worker is replaced for it, and a newer version stays a rollout."""
+    machine_sets.ensure_set(objects_of(kept), pool(kept), "pool-cccccccccc")
+    owner = kept.store.get(MACHINE_SET, "default", "pool-cccccccccc")
+    assert owner is not None
+    reference = controller_reference(owner, "MachineSet")
+    kept.store.modify(MACHINE, "default", "w-2", lambda each: each["metadata"].update(ownerReferences=[reference]))
+    sets = ("pool-aaaaaaaaaa", "pool-cccccccccc")
+    before, numbers = stored(kept), itertools.count()
+
+    def ends(writes: int) -> tuple[bool, t.Any]:
+        folder = tmp_path / str(next(numbers))
+        shutil.copytree(kept.folder, folder)
+        own = Kept(tmp_path)
+        own.store, own.folder = FileStore(str(folder)), folder
+
+        def recorded(store: MortalStore) -> None:
+            objects = ClusterObjects.read(store, "default", CLUSTER)
+            assert objects is not None
+            versions_in_place.record_deployment(objects, "pool", NEW, ACTION)
+
+        killed = killed_after(writes, folder, recorded)
+        if not writes:
+            assert stored(own) == before
+        if not aborted or not writes:
+            versions_in_place.record_deployment(objects_of(own), "pool", NEW, ACTION)
+        with pytest.raises(ManifestError, match=f"before the Action {ACTION} upgraded its workers in place"):
+            own.apply([*own.documents, *documents()])
+        own.spec["version"] = newer or own.spec["version"]
+        own.apply([*own.documents, *documents(newer or NEW)])
+        assert own.apply([*own.documents, *documents(newer or NEW)]) == []
+        assert "changed-in-place" not in str(pool(own)["metadata"])
+        return killed, stored(own)
+
+    found = every_end(ends)
+    assert found == {**before, "pool": newer or NEW, **dict.fromkeys(sets, NEW)}
 
 
 @pytest.mark.parametrize("paused", [True, False])
