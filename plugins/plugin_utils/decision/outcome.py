@@ -125,7 +125,7 @@ class Context:
         if self.missing:
             secrets = ", ".join(f"Secret {kinds.secret_name(view.name, purpose)}" for purpose in self.missing)
             text = f"{secrets}: missing, and never generated again once a control plane may exist"
-            fix = "Put back the Secrets of this cluster (from a backup, or from /etc/kubernetes/pki of a control plane machine)."
+            fix = "Put back the Secrets of this cluster (from a backup, or from certificatesDir of a control plane machine)."
             found.append(Trouble(CERTIFICATES_AVAILABLE, "CertificatesNotAvailable", text, fix, False))
         for purpose in AUTHORITIES:
             end = parse_time((self.certificates.get(purpose) or {}).get("notAfter"))

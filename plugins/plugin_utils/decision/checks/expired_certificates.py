@@ -73,7 +73,7 @@ def way_out(ended: Collection[Ended], reachable: bool) -> str:
         )
     text = (
         f"Run {ACTION}, which needs no API. By hand, on {', then '.join(names)}: kubeadm certs renew all (before 1.20: kubeadm alpha certs "
-        "renew all; it needs the authorities' keys in /etc/kubernetes/pki, else have them signed), then restart the static pods, so that they "
+        "renew all; it needs the authorities' keys in certificatesDir, else have them signed), then restart the static pods, so that they "
         "read them: move the files in /etc/kubernetes/manifests away, wait until the four have ended, and move them back."
     )
     if reachable:

@@ -34,7 +34,7 @@ def _changes(parameters: Mapping[str, Any]) -> tuple[str, ...]:
 def _phases(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     lines = []
     for name in parameters["certificates"]:
-        file = f"/etc/kubernetes/pki/{_CERTIFICATE_FILES[name]}"
+        file = f"$certificatesDir/{_CERTIFICATE_FILES[name]}"
         lines += [f"rm {file}.crt {file}.key", f"kubeadm init phase certs {name} --config NEW"]
     lines += [f"kubeadm init phase {_PHASES[each]} --config NEW" for each in parameters["components"]]
     return tuple(lines)

@@ -85,7 +85,8 @@ class TestCertificates:
         builder = healthy(2, replicas=3)
         builder.snapshot["certificates"]["sa"].update(present=False)
         assert step(builder) == ("blocked", "CertificatesNotAvailable")
-        assert "prod-sa" in decide(builder.build())["blockedOn"][0]["message"]
+        [blocked] = decide(builder.build())["blockedOn"]
+        assert "prod-sa" in blocked["message"] and "from certificatesDir of a control plane machine" in blocked["fix"]
 
     @pytest.mark.parametrize("state", ["Running", "Failed"])
     def test_nor_while_one_may_exist(self, state: str) -> None:

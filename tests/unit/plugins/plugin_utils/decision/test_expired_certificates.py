@@ -45,6 +45,7 @@ def test_ended_everywhere_blocks_at_once_and_says_how_to_renew(count: int) -> No
     assert found["fix"].startswith("Run kubeadm.control_plane.action") and "renewCertificates" in found["fix"]
     assert f"By hand, on {', then '.join(names)}: kubeadm certs renew all" in found["fix"]
     assert "/etc/kubernetes/manifests" in found["fix"] and "remediate" not in found["fix"]
+    assert "the authorities' keys in certificatesDir" in found["fix"]
 
 
 def test_machines_that_are_to_be_marked_change_nothing_of_that() -> None:

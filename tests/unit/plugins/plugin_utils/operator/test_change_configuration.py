@@ -126,6 +126,9 @@ def test_all_control_plane_nodes_are_checked_before_the_first_changes() -> None:
     command = groups["control-plane"].commands[0]["changeControlPlaneConfiguration"]
     assert command["components"] == ["kube-apiserver"]
     assert command["certificates"] == ["apiserver"]
+    [described] = [each.describe for each in commands.COMMANDS if each.name == "changeControlPlaneConfiguration"]
+    shown = described(command, NodeFacts("cp-a", True))
+    assert "rm $certificatesDir/apiserver.crt $certificatesDir/apiserver.key" in shown
 
 
 def test_kubelets_follow_the_control_plane_and_workers_come_after_it() -> None:
