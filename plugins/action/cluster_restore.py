@@ -23,10 +23,12 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer
 from ..plugin_utils.decision import ownership
+from ..plugin_utils.documents.names import typed_name
 from ..plugin_utils.objects import advice, kinds, origin
 from ..plugin_utils.objects.restore_note import BEGUN, DONE
 from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
+from ..plugin_utils.store import pause
 
 MODULE, INFO = "etcd_restore", "etcd_restore_info"
 WHAT_TO_TYPE = "-e control_plane_restore_consent={}"
@@ -166,13 +168,27 @@ class ActionModule(ControlPlaneAction):
         said = f"etcd of {objects.title} has its quorum: nothing has to be restored"
         if started is None:
             return self._said(objects, False, said)
+        stopped = sorted(name for name, info in self._infos.items() if info.get("stopped"))
+        machines = {name: objects.machine(name) for name in sorted(started.give_up) if name not in self._infos}
+        silent = [
+            name
+            for name, each in machines.items()
+            if each and not kinds.is_flagged(each, kinds.ANNOTATION_REMEDIATE_MACHINE)
+        ]
         if not self.check_mode:
             self.check_lock(arguments)
-            for name in sorted(name for name, info in self._infos.items() if info.get("stopped")):
+            for name in stopped:
                 self._give_up(objects, name, f"a restore of etcd on {started.machine} stopped it")
             begun_restore.note(objects, None)
         end = "would end" if self.check_mode else "has ended"
-        text = f"{said}. The restore that was started on machine {started.machine} {end} with that; reconcile replaces the machines that it stopped."
+        text = f"{said}. The restore that was started on machine {started.machine} {end} with that."
+        if stopped:
+            text += f" Reconcile replaces {', '.join(stopped)}, which it stopped."
+        if silent:
+            text += (
+                f" Not reached, so that it is not known whether it stopped them: {', '.join(silent)}. Where one was, have it replaced: "
+                f"playbook kubeadm.control_plane.remediate -e control_plane_machines={typed_name(silent[0])}."
+            )
         return self._said(objects, True, text)
 
     def _refuse_alive(self, objects: ClusterObjects, choice: Choice) -> None:
@@ -340,11 +356,15 @@ def _file(path: str) -> list[dict[str, t.Any]]:
 
 def _refuse(objects: ClusterObjects) -> None:
     copies.refuse_external(objects, "restored")
-    if objects.going or objects.paused:
-        what, todo = ("paused", "Remove spec.paused, its annotation, or the ConfigMap of its namespace")
-        if objects.going:
-            what, todo = ("marked for deletion", "Run delete, which ends it")
-        raise ControlPlaneFailure(f"the cluster {objects.title} is {what}. Nothing was done. {todo}.")
+    if objects.going:
+        raise ControlPlaneFailure(
+            f"the cluster {objects.title} is marked for deletion. Nothing was done. Run delete, which ends it."
+        )
+    if objects.paused:
+        why = "; ".join(pause.reasons(objects.store, objects.namespace, objects.name))
+        raise ControlPlaneFailure(
+            f"the cluster {objects.title} is paused: {why}. Nothing was done. Run this again once that pause has ended."
+        )
     if objects.others:
         # Restored without them, their etcd would go on as a second cluster.
         said = ownership.controlled(objects.others)

@@ -111,10 +111,9 @@ def _held_by_adoption(deployment: DeploymentView) -> Object:
 
 
 def _held_deletion(deployment: DeploymentView) -> Object:
-    text = (
-        f"{title(deployment)} is marked for deletion, and the annotation {kinds.ANNOTATION_PAUSED} holds that: its workers stay until it is "
-        f"taken off ({advice.edit(kinds.MACHINE_DEPLOYMENT, deployment.name)})"
-    )
+    text = f"{title(deployment)} is marked for deletion, and its workers stay while it is paused: {kinds.pause_of(deployment.document)}"
+    if not kinds.is_paused_by_adoption(deployment.document):
+        text += f". Remove it ({advice.edit(kinds.MACHINE_DEPLOYMENT, deployment.name)})"
     return reason(DELETING, text)
 
 

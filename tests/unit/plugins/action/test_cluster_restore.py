@@ -157,7 +157,14 @@ def test_an_etcd_that_works_and_clusters_that_are_none_are_left_alone(world: Wor
     assert (working["changed"], world.calls) == (False, []) and "nothing has to be restored" in working["msg"]
     world.change(CLUSTER, "prod", lambda each: each["spec"].update(paused=True))
     said = world.run(consent=CONSENT)["msg"]
-    assert "is paused" in said and "the ConfigMap of its namespace" in said
+    assert "is paused: Cluster spec.paused is true. Nothing was done" in said
+    world.change(CLUSTER, "prod", lambda each: each["spec"].update(paused=False))
+    name = world.store.list(CONTROL_PLANE, "default")[0]["metadata"]["name"]
+    flag = {kinds.ANNOTATION_PAUSED: kinds.PAUSED_BY_ADOPTION}
+    world.change(CONTROL_PLANE, name, lambda each: each["metadata"].setdefault("annotations", {}).update(flag))
+    said = world.run(consent=CONSENT)["msg"]
+    assert "run the playbook adopt again" in said and "Remove" not in said
+    world.change(CONTROL_PLANE, name, lambda each: each["metadata"]["annotations"].pop(kinds.ANNOTATION_PAUSED))
     world.change(CLUSTER, "prod", lambda each: (each["spec"].update(paused=False), each.update(status={}))[1])
     assert "has never had a control plane" in world.run(consent=CONSENT)["msg"]
 
@@ -334,6 +341,17 @@ def test_a_started_restore_ends_where_etcd_works_again(world: World) -> None:
     assert ended["changed"] and "has ended with that" in ended["msg"]
     assert world.note() == {} and world.marked() == ["b"]
     assert not world.run(consent=CONSENT)["changed"]
+
+
+def test_a_machine_that_is_silent_when_a_started_restore_ends_is_named(world: World) -> None:
+    """Whether it was stopped is not known, so that nothing replaces it by itself; one that is marked is replaced."""
+    begin(world)
+    world.silent, world.leader = {"b", "c"}, "00000000000000aa"
+    flag = {kinds.ANNOTATION_REMEDIATE_MACHINE: ""}
+    world.change(MACHINE, "c", lambda each: each["metadata"].setdefault("annotations", {}).update(flag))
+    ended = world.run(consent=CONSENT)["msg"]
+    assert "not known whether it stopped them: b. Where one was" in ended and "control_plane_machines=b" in ended
+    assert "Reconcile replaces" not in ended and world.marked() == ["c"]
 
 
 def test_a_way_back_in_time_is_resumed_by_its_consent_after_it_stopped_etcd(world: World, tmp_path: Path) -> None:
