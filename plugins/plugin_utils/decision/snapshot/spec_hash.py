@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...objects import kinds
-from ...objects.user_annotations import NOTES
+from ...objects.user_annotations import KNOWN
 from .state_fingerprint import fingerprint
 
 Object = dict[str, Any]
@@ -19,12 +19,11 @@ _OBJECTS = ("cluster", "controlPlane", "infrastructureCluster", "machineTemplate
 # Filled in by the infrastructure provider; the user's own choice is in the infrastructure cluster's other fields, and
 # a control plane's endpoint can't be changed anyway.
 _FILLED_IN = ("controlPlaneEndpoint",)
-# Written by this collection, or by kubectl as its own note.
+# Written by this collection though known or of another prefix, or by kubectl as its own note.
 _NOT_THE_USERS = (
     kinds.ANNOTATION_REMEDIATION_IN_PROGRESS,
     kinds.ANNOTATION_IGNORE_WORKER_NODES,
     kinds.ANNOTATION_EXTERNAL_ETCD_BEGAN,
-    *NOTES,
     "kubectl.kubernetes.io/last-applied-configuration",
 )
 # Written by stores and by observation; they change without the object meaning anything else.
@@ -58,9 +57,15 @@ def spec_parts(snapshot: Object) -> dict[str, str]:
             if field not in _FILLED_IN:
                 parts[f"{kind}.spec.{field}"] = fingerprint(value)
         for field, value in ((obj.get("metadata") or {}).get("annotations") or {}).items():
-            if key in ("cluster", "controlPlane") and field not in _NOT_THE_USERS:
+            if key in ("cluster", "controlPlane") and _is_the_users(field):
                 parts[f"{kind}.metadata.annotations.{field}"] = fingerprint(value)
     return parts
+
+
+def _is_the_users(annotation: str) -> bool:
+    # Of those with this collection's prefix a manifest can have the known ones alone: all others are notes of its runs.
+    note = annotation.startswith(kinds.ANNOTATION_PREFIX) and annotation not in KNOWN
+    return not note and annotation not in _NOT_THE_USERS
 
 
 def _normalise(value: Any) -> Any:

@@ -327,10 +327,15 @@ def test_what_a_run_fills_in_is_not_part_of_the_spec_parts() -> None:
         carry_out(builder, step)
         assert spec_parts(builder.build()) == before
     builder.snapshot["controlPlane"]["metadata"].update(generation=9, resourceVersion="12")
-    builder.snapshot["controlPlane"]["metadata"]["annotations"][
-        "controlplane.cluster.x-k8s.io/remediation-in-progress"
-    ] = "{}"
-    assert spec_parts(builder.build()) == before
+    for note in (
+        "controlplane.cluster.x-k8s.io/remediation-in-progress",
+        "kubeadm.control-plane/etcd-restore",
+        "kubeadm.control-plane/original-uid",
+        "kubeadm.control-plane/changed-in-place",
+        "kubeadm.control-plane/from-manifest",
+    ):
+        builder.snapshot["controlPlane"]["metadata"]["annotations"][note] = "{}"
+        assert spec_parts(builder.build()) == before
 
 
 def test_the_spec_parts_are_of_what_is_meant() -> None:
