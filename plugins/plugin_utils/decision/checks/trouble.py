@@ -130,6 +130,10 @@ def unreachable(view: View) -> Trouble:
     if etcd is not None and etcd.lost:
         text = f"etcd has lost its quorum: {etcd}. So no API server answers, and nothing is or can be changed: {said}"
         fix = way_out(etcd)
+    elif alarms := _alarms(view, ()):
+        # A full database refuses the run's own Lease, too: the API servers are not what has to be repaired.
+        text = f"{'; '.join(each.message for each in alarms)}. Nothing is changed: {said}"
+        fix, waits = " ".join(dict.fromkeys(each.fix for each in alarms)), False
     elif etcd is not None:
         text += f". etcd answers: {etcd}; what it holds is not in danger"
     return Trouble(WORKLOAD_REACHABLE, "APIUnreachable", text, fix, waits)

@@ -198,7 +198,13 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
 
 def answers_with_quorum(view: View) -> bool:
     """Return whether enough voters answer for a quorum, alarms left aside."""
-    return quorum.figures(quorum.member_states({**view.etcd, "alarms": ()})).has_quorum
+    alarmed = {each.get("memberID") for each in view.etcd.get("alarms") or ()}
+    # By its own status a member with an alarm is not healthy, whatever else it does.
+    statuses = {
+        identity: {**status, "healthy": True} if identity in alarmed and status.get("leader") else status
+        for identity, status in (view.etcd.get("statuses") or {}).items()
+    }
+    return quorum.figures(quorum.member_states({**view.etcd, "alarms": (), "statuses": statuses})).has_quorum
 
 
 def strangers(view: View) -> list[quorum.MemberState]:

@@ -108,6 +108,21 @@ def test_who_may_have_no_vote_is_brought_back_last() -> None:
     )
 
 
+def test_a_full_database_is_told_where_it_refuses_the_runs_lease() -> None:
+    builder = down("m1", "m2", "m3", served=True)
+    full = "mvcc: database space exceeded"
+    builder.workload["message"] = full
+    builder.workload["etcd"]["alarms"] = [{"memberID": member_id(name), "alarm": "NOSPACE"} for name in ("m1", "m2")]
+    decision = decide(builder.build())
+    assert decision["action"] == "blocked"
+    [trouble] = decision["blockedOn"]
+    assert trouble["message"].count("etcd alarm NOSPACE on member m") == 2 and full in trouble["message"]
+    assert trouble["fix"].count("-m kubeadm.control_plane.etcd_alarm") == 1
+    for name in ("m2", "m3"):
+        builder.workload["etcd"]["statuses"][member_id(name)] = {"healthy": False, "message": "silent"}
+    assert "etcd has lost its quorum" in told(builder)["message"]
+
+
 def test_who_holds_up_a_majority_of_the_others_has_a_vote() -> None:
     assert "may be a learner" not in told(of_database((3,), (1, 2)))["message"]
 

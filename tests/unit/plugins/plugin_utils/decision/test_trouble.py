@@ -310,15 +310,19 @@ def test_a_node_without_labels_is_told_with_the_commands_that_put_back_what_kube
 def test_a_full_database_is_no_lost_quorum(names: tuple[str, ...]) -> None:
     """Every member answers and one leads: making room helps, and no snapshot is needed."""
     builder = lasting(healthy(3))
-    builder.workload["etcd"]["alarms"] = [{"memberID": member_id(name), "alarm": "NOSPACE"} for name in names]
+    etcd = builder.workload["etcd"]
+    etcd["alarms"] = [{"memberID": member_id(name), "alarm": "NOSPACE"} for name in names]
+    for name in names:
+        etcd["statuses"][member_id(name)].update(healthy=False, message="alarm NOSPACE", leader=etcd["leader"])
     decision = decide(builder.build())
     assert decision["action"] == "blocked"
     assert {each["reason"] for each in decision["blockedOn"]} == {"EtcdAlarm"}
     for kind in ("Available", "EtcdClusterAvailable"):
         found = condition(decision, kind)
         assert found["status"] == "False" and "an alarm keeps etcd from taking writes" in found["message"], kind
-    builder.workload["etcd"]["leader"] = None
+    etcd["leader"] = None
     assert "EtcdNoLeader" in reasons(decide(builder.build()))
     for name in ("m2", "m3"):
         builder.sick_member(name)
+        etcd["statuses"][member_id(name)]["leader"] = None
     assert "EtcdQuorumLost" in reasons(decide(builder.build()))
