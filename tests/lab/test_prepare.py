@@ -64,7 +64,10 @@ class Lab:
             "host_containerd_cri": CRI,
         }
         self.inventory = self.hosts.inventory(variables=variables)
-        documents = cluster_documents(NAME, replicas=1)
+        # What the kubelet of a local machine has, whatever kubeadm of this version sets by default (bare_hosts.py).
+        registration = {"kubeletExtraArgs": [{"name": "cgroup-driver", "value": "cgroupfs"}]}
+        kubeadm = {f"{kind}Configuration": {"nodeRegistration": registration} for kind in ("init", "join")}
+        documents = cluster_documents(NAME, replicas=1, kubeadm=kubeadm)
         needs = {**self.hosts.needs, "skipPhases": ["addon/coredns", "addon/kube-proxy"]}
         pool_documents(documents, {"group": GROUP, "kubeadm": needs}, self.hosts.addresses[self.first])
         self.workspace.write(NAME, yaml.safe_dump_all(documents, sort_keys=False))

@@ -66,6 +66,14 @@ class Cluster:
         """Every member's ID and name, sorted."""
         return sorted((str(each["ID"]), str(each.get("name", ""))) for each in self.machines.etcd_members())
 
+    def require_learner(self, joiner: str, before: list[tuple[str, str]]) -> None:
+        """The members are those of before, and the learner of a machine whose kubeadm was never started: it has no vote."""
+        listed = self.machines.etcd_members()
+        [learner] = [each for each in listed if each.get("isLearner")]
+        host = self.machines.infrastructure(joiner)["status"]["connection"]["host"]
+        assert not learner.get("name") and learner["peerURLs"] == [f"https://{host}:2380"], listed
+        assert [each for each in self.members() if each[0] != str(learner["ID"])] == before, listed
+
     def steps(self) -> list[str]:
         """What was begun, by the journal."""
         path = self.workspace.store / "default" / "journal" / f"{self.name}.jsonl"
@@ -87,8 +95,10 @@ class Cluster:
         return names, hosts, self.steps(), self.members() if quorum else None
 
     def planned(self) -> str:
-        """What plan says."""
-        return self.workspace.playbook("plan").succeeded().text
+        """What plan says, which has no step: it fails where a person must act, and only there."""
+        run = self.workspace.playbook("plan")
+        assert (run.returncode != 0) is ("BLOCKED, a person must act" in run.text), run.output[-6000:]
+        return run.text
 
     def healthy(self, count: int = 3) -> None:
         """As many machines, the same members and Nodes, all Ready, and reconcile has nothing to change."""
