@@ -23,12 +23,10 @@ description:
   - Right before kubeadm is run, after the commands before it, the disks are checked. With less than 256 MiB free for etcd's data, C(/var/lib/kubelet)
     or the container runtime's images, kubeadm is not run. It would add the machine's etcd member first, and an etcd without room never starts.
   - Where it fails, the machine is left for diagnosis - the output is in
-    C(/var/lib/kubeadm-control-plane/bootstrap/output). Where it succeeds, kubeadm's configuration with its token,
-    the
-    commands and the output are deleted.
-  - With O(state=absent), takes the machine back with C(kubeadm reset) - static pods, certificates, kubeconfigs,
-    etcd's data, and what this module keeps. The machine's etcd member must have been
-    removed before, see M(kubeadm.control_plane.etcd_member). Users, and files outside kubeadm's folders, are left.
+    C(/var/lib/kubeadm-control-plane/bootstrap/output). Where it succeeds, kubeadm's configuration with its token, the commands and the output are deleted.
+  - With O(state=absent), takes the machine back with C(kubeadm reset) - static pods, certificates, kubeconfigs, etcd's data, and what this module, a
+    restore and a recovery of etcd keep. The machine's etcd member must have been removed before, see M(kubeadm.control_plane.etcd_member). Users, and
+    files outside kubeadm's folders, are left.
 options:
   state:
     description: Whether the machine is to be a control plane node.
@@ -143,6 +141,10 @@ options:
         version_added: 0.10.0
         type: str
         default: ""
+      caCertPath:
+        description: The file of the CA's certificate that C(kubeadm join) writes, which is noted for O(state=absent). Without it, kubeadm's own.
+        version_added: 0.10.0
+        type: str
   lease_access:
     description:
       - How a machine that is to join asks the cluster whether the run of O(fencing) still holds its lock, having no credentials of its own yet.
@@ -313,6 +315,7 @@ DATA_OPTIONS = {
     "images": arguments.IMAGES,
     "etcdDataDir": {"type": "str", "default": ""},
     "certificatesDir": {"type": "str", "default": ""},
+    "caCertPath": {"type": "str"},
 }
 
 LEASE_OPTIONS = {

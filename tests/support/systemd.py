@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import signal
 import subprocess
@@ -36,11 +37,12 @@ class StandInSystemd:
             text = f"LoadState=loaded\nActiveState={active}\nResult=exit-code\nExecMainStatus={abs(code or 0)}\n"
             return subprocess.CompletedProcess(words, 0, text, "")
         if words[0] == "systemctl":
-            process = self.processes.get(words[-1])
-            if words[1] == "stop" and process is not None:
-                self._kill(process)
-            if words[1] == "reset-failed":
-                self.processes.pop(words[-1], None)
+            # systemctl takes a pattern, too.
+            for unit in fnmatch.filter(self.processes, words[-1]):
+                if words[1] == "stop":
+                    self._kill(self.processes[unit])
+                if words[1] == "reset-failed":
+                    del self.processes[unit]
             return subprocess.CompletedProcess(words, 0, "", "")
         return subprocess.run(words, capture_output=True, text=True, check=False)
 

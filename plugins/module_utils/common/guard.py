@@ -22,6 +22,9 @@ STATE_DIRECTORY = "/var/lib/kubeadm-control-plane"
 KUBERNETES_DIRECTORY = "/etc/kubernetes"
 MACHINE_ID_FILE = "/etc/machine-id"
 BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
+# Below the folder of Kubernetes: where a manifest is while its pod is restarted.
+PARKED_MANIFESTS = "kubeadm-control-plane"
+_LONGEST_PATH = 4096
 # Of the second of two hosts with one machine-id, said by itself or by the controller.
 SAME_MACHINE_ID = "it has the machine-id of {other}: one host under two names, or a copy"
 SAME_MACHINE_ID_FIX = "Give each host a machine-id of its own: empty /etc/machine-id and run systemd-machine-id-setup."
@@ -87,6 +90,16 @@ def read_text(path: str) -> str:
             return file.read(65536).strip()
     except OSError:
         return ""
+
+
+def named_path(text: str) -> str:
+    """Return a path that a machine's file names, normalized.
+
+    "" for what is no absolute path.
+    """
+    # A longer path is none on Linux, and another one could forge the text of a message.
+    fits = os.path.isabs(text) and len(text) < _LONGEST_PATH and text.isprintable()
+    return os.path.normpath(text) if fits else ""
 
 
 def sha256_of(path: str) -> str:

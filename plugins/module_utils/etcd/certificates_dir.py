@@ -18,7 +18,6 @@ KUBELET = "/var/lib/kubelet"
 # extraArgs may lead the API server's other flags elsewhere (docs/reference/kubeadm.md, "Certificates").
 _API_SERVER = re.compile(r"--kubelet-client-certificate=[\"']?([^\s\"']+)/apiserver-kubelet-client\.crt")
 _KUBELET = re.compile(r"^\s*clientCAFile:\s*[\"']?([^\s\"']+)/ca\.crt", re.MULTILINE)
-_LONGEST_PATH = 4096
 
 
 def note(state: str = guard.STATE_DIRECTORY) -> str:
@@ -28,8 +27,15 @@ def note(state: str = guard.STATE_DIRECTORY) -> str:
 
 def made_by_kubeadm(kubernetes: str = guard.KUBERNETES_DIRECTORY, state: str = guard.STATE_DIRECTORY) -> str:
     """Return the API server's folder, else the noted one, else ""."""
-    found = _API_SERVER.search(guard.read_text(os.path.join(kubernetes, "manifests", "kube-apiserver.yaml")))
-    return _checked(found.group(1) if found else "") or _checked(guard.read_text(note(state)))
+    in_place, parked = (
+        _API_SERVER.search(guard.read_text(os.path.join(kubernetes, folder, "kube-apiserver.yaml")))
+        for folder in ("manifests", guard.PARKED_MANIFESTS)
+    )
+    return (
+        guard.named_path(in_place.group(1) if in_place else "")
+        or guard.named_path(guard.read_text(note(state)))
+        or guard.named_path(parked.group(1) if parked else "")
+    )
 
 
 def certificates_dir(
@@ -50,13 +56,7 @@ def certificates_dir(
 def of_kubelet(kubelet: str = KUBELET) -> str:
     """Return the folder of the kubelet's CA certificate, "" without one."""
     found = _KUBELET.search(guard.read_text(os.path.join(kubelet, "config.yaml")))
-    return _checked(found.group(1) if found else "")
-
-
-def _checked(named: str) -> str:
-    # A longer path is none on Linux, and another one could forge the text of a message.
-    fits = os.path.isabs(named) and len(named) < _LONGEST_PATH and named.isprintable()
-    return os.path.normpath(named) if fits else ""
+    return guard.named_path(found.group(1) if found else "")
 
 
 def keep_note(kubernetes: str, state: str, folder: str = "") -> None:

@@ -22,6 +22,7 @@ from ..common.https import Unreachable, split_url
 from ..workload_api.api import ADMIN_KUBECONFIG
 from .data_dir import DATA_DIR, etcd_data
 from .gateway import Credentials, Gateway, kubeadm_credentials
+from .restore.task_files import recovery_record
 from .snapshot import database
 from .types import LOCAL_MEMBER, EtcdError, Member
 
@@ -47,7 +48,7 @@ class Places:
     @property
     def record(self) -> str:
         """File with the durable state of the recovery."""
-        return os.path.join(self.state, "recover-single-voter.json")
+        return recovery_record(self.state)
 
     def text(self) -> str:
         """Return the places as JSON text, for the unit's program."""

@@ -50,8 +50,8 @@ def init_data(
 
     In: hub objects, the machine's own configuration (machine_configuration.py), endpoint {host, port}, PEM material by purpose, the
     machine's own address. Out: {kind, kubeadmVersion, config (YAML text), kubeadmArgs, files, users, preKubeadmCommands,
-    postKubeadmCommands}, and etcdDataDir and certificatesDir where they are set; files are {path, content (base64), owner, permissions, append}. The document
-    holds private keys: it is a secret as a whole. Raises ManifestError.
+    postKubeadmCommands}, and etcdDataDir, certificatesDir and a join's caCertPath where they are set; files are {path, content (base64), owner,
+    permissions, append}. The document holds private keys: it is a secret as a whole. Raises ManifestError.
     """
     name, version = str(machine["metadata"]["name"]), _version(machine, control_plane)
     spec = copy.deepcopy(configuration.spec)
@@ -260,6 +260,7 @@ def _data(
             raise ManifestError([Violation(f"KubeadmConfig {machine}", "spec.files", file["path"], rule, fix)])
         seen.add(file["path"])
     cluster = spec.get("clusterConfiguration") or {}
+    join = (spec.get("joinConfiguration") or {}) if kind == "join" else {}
     folder = ((cluster.get("etcd") or {}).get("local") or {}).get("dataDir")
     return {
         "kind": kind,
@@ -271,6 +272,7 @@ def _data(
         "images": image_facts(spec, kind),
         **({"etcdDataDir": folder} if folder else {}),
         **({"certificatesDir": cluster["certificatesDir"]} if cluster.get("certificatesDir") else {}),
+        **({"caCertPath": join["caCertPath"]} if join.get("caCertPath") else {}),
         "preKubeadmCommands": list(spec.get("preKubeadmCommands") or []),
         "postKubeadmCommands": list(spec.get("postKubeadmCommands") or []),
     }

@@ -20,6 +20,7 @@ from etcd_cluster import EtcdCluster, EtcdMember, find_etcd, until
 from static_pods import StandInKubelet, static_pod
 from systemd import NoUnit
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.certificates_dir import made_by_kubeadm
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
@@ -369,3 +370,28 @@ def test_whose_a_database_is_also_tells_cluster_info(make_cluster: Make, tmp_pat
         gateway.snapshot_save(path)
         read = gateway.linearizable_read()
     assert (of_cluster(path, CA), of_cluster(path, OTHER_CA), revision(path)) == (True, False, read)
+
+
+def test_what_an_earlier_use_of_the_machine_left_is_not_resumed(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would put that one's manifests on this machine."""
+    node.unit().start(Wanted(node.snapshot, node.revision))
+    monkeypatch.setattr(Restore, "_restore_data", killed)
+    with pytest.raises(Killed):
+        node.restore.perform()
+    [kept] = Path(node.restore.places.state).glob("etcd-restore/*/manifests/etcd.yaml")
+    Path(node.restore.places.manifest).write_text(kept.read_text().replace("--name=m1", "--name=other"))
+    for wanted in (Wanted(node.snapshot, node.revision), Wanted("", 1)):
+        with pytest.raises(
+            RestoreError, match=r"restore of the etcd member m1 at .*this machine's is other at"
+        ) as error:
+            node.unit().start(wanted)
+        assert error.value.reason == "OtherMember"
+
+
+def test_a_machine_without_its_data_folder_is_told_so(node: Node) -> None:
+    """Its disk was replaced, or isn't mounted."""
+    fence(node.restore)
+    data = node.member.directory / "data"
+    shutil.rmtree(data)
+    with pytest.raises(NodeError, match=rf"{data} can't be used: No such file.* Nothing was begun\. On this machine:"):
+        node.unit().start(Wanted(node.snapshot, node.revision))

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -355,3 +355,26 @@ def test_one_that_was_cut_off_before_its_first_stage_holds_up_no_other(node: Nod
     assert node.unit().look().state == "Interrupted"
     _report, started = node.unit().start(lost.hex_id, "m2")
     assert started and node.unit().wait(60).state == "Succeeded" and node.names() == ["m1"]
+
+
+@pytest.mark.parametrize("recorded", [{"ownID": "00000000000000bb"}, {"clusterID": "00000000000000cc"}])
+def test_what_an_earlier_use_of_the_machine_left_is_not_resumed(
+    node: Node, lost: Member, recorded: dict[str, str]
+) -> None:
+    """It would start this machine's etcd with that one's manifest, and with the flag."""
+    unit = node.unit()
+    report, _started = unit.start(lost.hex_id, "m2", check=True)
+    Path(str(report.record["folder"])).mkdir(parents=True)
+    unit.recovery.write({**report.record, "done": ["stop", "copy"], "stage": "force", **recorded})
+    with pytest.raises(NodeError, match=r"is of a recovery of etcd member .* an earlier use of this machine: delete"):
+        unit.start(lost.hex_id, "m2")
+    assert node.systemd.started == [] and node.kubelet.flags == [False]
+
+
+def test_a_disk_that_cannot_be_measured_is_told_with_its_remedy(node: Node, lost: Member) -> None:
+    state = Path(node.places.state)
+    unit = Unit(Recovery(replace(node.places, state=str(state / "none" / "state"))), Looks(1, 0.0))
+    with pytest.raises(
+        NodeError, match=rf"{state}/none can't be used: No such file.* Nothing was begun\. On this machine:"
+    ):
+        unit.start(lost.hex_id, "m2", check=True)

@@ -24,7 +24,7 @@ from ...common.guard import NodeError
 from ...common.https import Unreachable
 from ...common.values import now_rfc3339
 from ...workload_api.api import own_server
-from ..certificates_dir import certificates_dir, keep_note
+from .. import certificates_dir, data_dir
 from ..data_dir import etcd_data
 from ..gateway import Credentials, Gateway
 from ..local import Places, listens
@@ -33,6 +33,7 @@ from ..snapshot.revision import verified
 from ..snapshot.tool import Tool, ToolSource
 from ..types import EtcdError
 from .single_voter import FAILED, Recovery, end_etcd, end_program, make_snapshot, unused
+from .task_files import restore_record
 
 STATIC_PODS = ("etcd.yaml", "kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml")
 # Who watches must see that time went back: revisions that were handed out since the snapshot are never used again.
@@ -47,12 +48,12 @@ class RestorePlaces(Places):
     @property
     def record(self) -> str:
         """File with the durable state of the restore."""
-        return os.path.join(self.state, "etcd-restore.json")
+        return restore_record(self.state)
 
     @property
     def cluster_ca(self) -> str:
         """File of the cluster's own certificate authority."""
-        return os.path.join(certificates_dir(self.kubernetes, self.state), "ca.crt")
+        return os.path.join(certificates_dir.certificates_dir(self.kubernetes, self.state), "ca.crt")
 
 
 def member_identity(manifest: str) -> tuple[str, str]:
@@ -265,8 +266,9 @@ def take_manifests_away(places: RestorePlaces, kept: str) -> list[str]:
 
     Returns the names of those that were moved.
     """
-    # Without them nothing but the note tells a reset where the keys are.
-    keep_note(places.kubernetes, places.state)
+    # Without them nothing but the notes tells a reset where the keys and the data are.
+    certificates_dir.keep_note(places.kubernetes, places.state)
+    data_dir.keep_note(places.kubernetes, places.state)
     os.makedirs(kept, mode=0o700, exist_ok=True)
     taken = []
     for name in STATIC_PODS:

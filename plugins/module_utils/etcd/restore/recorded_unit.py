@@ -10,6 +10,7 @@ that started them, and every later call finds them again.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -40,6 +41,18 @@ class Report:
         "" for an entry that it does not have.
         """
         return {"state": self.state, **{name: str(self.record.get(name) or "") for name in names}}
+
+
+@contextlib.contextmanager
+def files_in_words() -> t.Iterator[None]:
+    """Raise NodeError with the remedy for an OSError."""
+    try:
+        yield
+    except OSError as error:
+        path = str(error.filename or guard.STATE_DIRECTORY)
+        raise guard.NodeError(
+            f"{path} can't be used: {error.strerror or error}.", f"Nothing was begun. {guard.remedy(path, error)}"
+        ) from error
 
 
 class RecordedUnit:

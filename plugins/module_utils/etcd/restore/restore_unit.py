@@ -24,12 +24,11 @@ from ..data_dir import etcd_data
 from ..local import Membership, flagged, membership, stored_membership
 from ..snapshot.revision import Contents, revision, verified
 from ..types import to_hex
-from .from_snapshot import STATIC_PODS, Restore, aside, take_manifests_away
-from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report
+from .from_snapshot import STATIC_PODS, Restore, aside, member_identity, take_manifests_away
+from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report, files_in_words
 from .single_voter import FAILED, STARTED, SUCCEEDED, stamp
+from .task_files import RESTORE_FOLDER, RESTORE_UNIT
 
-UNIT = "kubeadm-control-plane-etcd-restore"
-FOLDER = "etcd-restore"
 FENCED = "fenced"
 # The restored database, and a log whose file is allocated whole (64 MB); what is there already stays.
 _RESERVE_BYTES = 256 * 1024 * 1024
@@ -38,7 +37,7 @@ _RESERVE_BYTES = 256 * 1024 * 1024
 class RestoreError(NodeError):
     """Refused restore or fence.
 
-    ``reason`` is a stable name: QuorumWorks, OthersAlive, NoEtcd, NoSpace, UnderWay.
+    ``reason`` is a stable name: QuorumWorks, OthersAlive, NoEtcd, NoSpace, UnderWay, OtherMember.
     """
 
     def __init__(self, reason: str, what: str, fix: str = "") -> None:
@@ -78,7 +77,7 @@ class Unit(RecordedUnit):
 
         A machine has one restore at a time.
         """
-        return UNIT
+        return RESTORE_UNIT
 
     def document(self, report: Report) -> dict[str, t.Any]:
         """Return a report with JSON names."""
@@ -95,6 +94,8 @@ class Unit(RecordedUnit):
         """
         with contextlib.nullcontext() if check else guard.exclusive(self.restore.places.state):
             report = self.look()
+            if report.state == INTERRUPTED:
+                self._require_own(report.record)
             same = (report.record.get("snapshot"), report.record.get("revision")) == (wanted.snapshot, wanted.revision)
             if report.state in (RUNNING, INTERRUPTED) and not same:
                 raise RestoreError(
@@ -108,9 +109,29 @@ class Unit(RecordedUnit):
             if report.state == INTERRUPTED:
                 return self.run(dict(report.record), check), True
             # Fitness first: a caller that can stop the others learns in check mode that it would stop them in vain.
-            self._refuse_unfit(wanted)
+            with files_in_words():
+                self._refuse_unfit(wanted)
             self.refuse_alive(wanted.replace_working)
             return self._begin(wanted, check), True
+
+    def _require_own(self, record: t.Mapping[str, t.Any]) -> None:
+        """Refuse to resume a restore of another member.
+
+        It is from an earlier use of this machine.
+        """
+        texts = [
+            guard.read_text(path)
+            for path in (os.path.join(str(record["folder"]), "manifests", "etcd.yaml"), _manifest(self.restore))
+        ]
+        if not all(texts):
+            return
+        recorded, own = map(member_identity, texts)
+        if recorded != own:
+            raise RestoreError(
+                "OtherMember",
+                f"{self.restore.places.record} is of a restore of the etcd member {' at '.join(recorded)}, and this machine's is {' at '.join(own)}.",
+                f"Nothing was changed. It is of an earlier use of this machine: delete that file and {record['folder']}, and run again.",
+            )
 
     def refuse_alive(self, replace_working: bool) -> None:
         """Refuse if etcd has its quorum, or another member is alive.
@@ -201,7 +222,7 @@ class Unit(RecordedUnit):
     def _begin(self, wanted: Wanted, check: bool) -> Report:
         begun = now_rfc3339()
         token = f"restored-{stamp(begun)}"
-        folder = os.path.join(self.restore.places.state, FOLDER, token)
+        folder = os.path.join(self.restore.places.state, RESTORE_FOLDER, token)
         record = {
             "state": STARTED,
             "snapshot": wanted.snapshot,
@@ -222,7 +243,7 @@ class Unit(RecordedUnit):
 
 def fence_folder(restore: Restore) -> str:
     """Return the folder that keeps a fenced machine's manifests."""
-    return os.path.join(restore.places.state, FOLDER, FENCED)
+    return os.path.join(restore.places.state, RESTORE_FOLDER, FENCED)
 
 
 def _manifest(restore: Restore) -> str:

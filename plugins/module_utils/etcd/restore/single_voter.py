@@ -30,7 +30,7 @@ from ...common.guard import NodeError
 from ...common.https import Unreachable
 from ...common.values import now_rfc3339
 from ...workload_api.api import ApiClient, own_server, read_access
-from ..data_dir import etcd_data
+from ..data_dir import etcd_data, keep_note
 from ..gateway import Credentials, Gateway
 from ..local import FLAG, Places, flagged, with_flag
 from ..snapshot.tool import NoTool
@@ -140,6 +140,8 @@ class Recovery:
                 f"{self.places.manifest} is not there, or has {FLAG} already, and no copy of it was kept.",
                 "Put etcd's manifest of this machine back; run again.",
             )
+        # Without it nothing but the note tells a reset where the data is.
+        keep_note(self.places.kubernetes, self.places.state)
         self._take_away()
         data = etcd_data(guard.read_text(kept))
         database = os.path.join(data, "member", "snap", "db")
@@ -299,7 +301,10 @@ def space_needed(data: str) -> int:
     """Return the bytes that a data folder's snapshot and copy need."""
     size = 0
     for folder, _folders, files in os.walk(data):
-        size += sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
+        for name in files:
+            # An etcd that works meanwhile renames files of its log.
+            with contextlib.suppress(FileNotFoundError):
+                size += os.lstat(os.path.join(folder, name)).st_size
     return int(size * _SPACE_FACTOR) + _SPACE_BYTES
 
 

@@ -19,12 +19,11 @@ from ...common.guard import NodeError
 from ...common.values import now_rfc3339
 from ..data_dir import etcd_data
 from ..local import Membership, Places, flagged, listens, membership
+from ..snapshot.log import stored_identity
 from ..types import from_hex, to_hex
-from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report
+from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report, files_in_words
 from .single_voter import FAILED, STARTED, SUCCEEDED, Recovery, space_needed, stamp
-
-UNIT_PREFIX = "kubeadm-control-plane-recover-"
-FOLDER = "recover-single-voter"
+from .task_files import RECOVERY_FOLDER, RECOVERY_UNIT_PREFIX
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Unit(RecordedUnit):
 
     def unit_name(self, record: t.Mapping[str, t.Any]) -> str:
         """Return the unit's name, one for each lost member."""
-        return UNIT_PREFIX + str(record["memberID"])
+        return RECOVERY_UNIT_PREFIX + str(record["memberID"])
 
     def document(self, report: Report) -> dict[str, t.Any]:
         """Return a report with JSON names."""
@@ -99,13 +98,32 @@ class Unit(RecordedUnit):
                     )
                 if report.state != INTERRUPTED:
                     return report, False
+                self._require_own(report.record)
                 return self.run(dict(report.record), check), True
             seen = membership(self.recovery.places)
             if self._done_already(seen):
                 text = "etcd is its only member already"
                 return Report(SUCCEEDED, {"memberID": member_id, "lost": lost, "message": text}), False
             self._require_loss(seen, from_hex(member_id))
-            return self._begin(seen, member_id, lost, check), True
+            with files_in_words():
+                return self._begin(seen, member_id, lost, check), True
+
+    def _require_own(self, record: t.Mapping[str, t.Any]) -> None:
+        """Refuse to resume a recovery of another member or cluster.
+
+        It is from an earlier use of this machine, and would put that one's manifest over this one's, with the flag.
+        """
+        places = self.recovery.places
+        kept = guard.read_text(os.path.join(str(record["folder"]), "etcd.yaml"))
+        data = etcd_data(kept or guard.read_text(places.manifest))
+        member, cluster = stored_identity(os.path.join(data, "member"))
+        if member != record["ownID"] or record["clusterID"] not in ("", cluster):
+            raise NodeError(
+                f"{places.record} is of a recovery of etcd member {record['ownID']} (cluster {record['clusterID'] or 'unknown'}), and the data in {data}"
+                f" is of member {member or 'unknown'} (cluster {cluster or 'unknown'}).",
+                f"Nothing was changed. Where that folder's disk isn't mounted, mount it. Else it is of an earlier use of this machine: delete that file"
+                f" and {record['folder']}.",
+            )
 
     def _done_already(self, seen: Membership) -> bool:
         alone = [member.id for member in seen.members] == [seen.own]
@@ -148,7 +166,7 @@ class Unit(RecordedUnit):
                 "Nothing was changed. Make room first.",
             )
         begun = now_rfc3339()
-        folder = os.path.join(places.state, FOLDER, f"{member_id}-{stamp(begun)}")
+        folder = os.path.join(places.state, RECOVERY_FOLDER, f"{member_id}-{stamp(begun)}")
         record = {
             "state": STARTED,
             "memberID": member_id,

@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cluster ID in an etcd data folder's write-ahead log, read without etcd.
+"""IDs of member and cluster in an etcd data folder's log.
 
-The database does not have it. Each of the log's files begins with a checksum and the metadata, in which the ID is (3.4 to 3.6, github.com/etcd-io/etcd:
-server/storage/wal/encoder.go, walpb/record.proto, etcdserverpb/etcdserver.proto, message Metadata).
+Read without etcd, from its write-ahead log: the database does not have them. Each of the log's files begins with a checksum and the metadata, in
+which they are (3.4 to 3.6, github.com/etcd-io/etcd: server/storage/wal/encoder.go, walpb/record.proto, etcdserverpb/etcdserver.proto, message
+Metadata).
 """
 
 from __future__ import annotations
@@ -26,6 +27,14 @@ def stored_cluster_id(member: str) -> str:
 
     As 16 hexadecimal digits; "" where it can't be read.
     """
+    return stored_identity(member)[1]
+
+
+def stored_identity(member: str) -> tuple[str, str]:
+    """Return the IDs of member and cluster in a data folder's ``member``.
+
+    Each as 16 hexadecimal digits; "" where they can't be read.
+    """
     folder = os.path.join(member, "wal")
     try:
         last = max(name for name in os.listdir(folder) if name.endswith(".wal"))
@@ -36,11 +45,15 @@ def stored_cluster_id(member: str) -> str:
             length = _LENGTH.unpack_from(head, at)[0] & _LENGTH_BITS
             record = _fields(head[at + _LENGTH.size : at + _LENGTH.size + length])
             if record.get(1) == _METADATA_TYPE:
-                found = _fields(bytes(record[3])).get(2)
-                return to_hex(found) if isinstance(found, int) and found < 1 << 64 else ""
+                metadata = _fields(bytes(record[3]))
+                return _hex(metadata.get(1)), _hex(metadata.get(2))
             at += _LENGTH.size + (length + 7) // 8 * 8
     except (OSError, struct.error, ValueError, IndexError, KeyError, TypeError):
-        return ""
+        return "", ""
+
+
+def _hex(found: int | bytes | None) -> str:
+    return to_hex(found) if isinstance(found, int) and found < 1 << 64 else ""
 
 
 def _fields(message: bytes) -> dict[int, int | bytes]:

@@ -26,7 +26,7 @@ from ...common.guard import NodeError
 from ...common.redact import redact
 from ...common.values import now_rfc3339
 from ...etcd import certificates_dir
-from . import accounts, etcd_folders, image_check, script, script_messages
+from . import accounts, certificate_folders, etcd_folders, image_check, leftovers, script, script_messages
 from .phases import PhaseTimes
 
 UNIT_PREFIX = "kubeadm-control-plane-"
@@ -266,6 +266,7 @@ class Bootstrap:
 
     def _prepare(self, data: t.Mapping[str, t.Any], config: str) -> None:
         certificates_dir.keep_note(self.places.kubernetes, self.places.state, str(data.get("certificatesDir") or ""))
+        certificate_folders.keep_note_of_ca(self.places, str(data.get("caCertPath") or ""))
         for user in data.get("users") or []:
             accounts.put_user(user)
         for entry in data.get("files") or []:
@@ -321,7 +322,8 @@ class Bootstrap:
     def _refuse_foreign(self) -> None:
         marks = [os.path.join(self.places.kubernetes, "manifests", f"{name}.yaml") for name in _STATIC_PODS]
         marks += [os.path.join(self.places.kubernetes, name) for name in ("admin.conf", "kubelet.conf")]
-        if found := [path for path in marks if os.path.exists(path)] + etcd_folders.data(self.places):
+        left = leftovers.present(self.places.kubernetes, self.places.state)
+        if found := [*filter(os.path.exists, marks), *etcd_folders.data(self.places), *left]:
             raise NodeError(
                 f"This machine already carries a cluster that was not made by this bootstrap: {', '.join(found)}.",
                 "Nothing was changed. Give another machine, adopt that cluster, or reset the machine if it is no longer needed.",

@@ -8,21 +8,25 @@ It could be made a control plane node again.
 
 from __future__ import annotations
 
+import glob
 import os
 import re
+import shlex
 import shutil
 import typing as t
 
 from ...common import kubernetes_facts, kubernetes_versions, settings, systemd_units, timed_command
 from ...common.guard import NodeError, exclusive, read_text
 from ...common.redact import redact
-from ...etcd import certificates_dir
+from ...etcd import certificates_dir, data_dir
 from ...etcd.gateway import Credentials, kubeadm_credentials
+from ...etcd.restore import task_files
+from ...etcd.snapshot import tool as etcd_tool
 from ...etcd.types import LOCAL_MEMBER
 from ...etcd.view import members_view
 from ..components import kubelet
 from ..host import host_facts
-from . import certificate_folders, etcd_folders
+from . import certificate_folders, etcd_folders, leftovers
 from .bootstrap_unit import UNIT_PREFIX, Bootstrap, Places
 
 # In the configuration of kubeadm init or join that a failed attempt leaves.
@@ -54,8 +58,9 @@ def reset(
     where = places or Places()
     traces = [os.path.join(where.kubernetes, name) for name in ("manifests", "pki", "admin.conf", "kubelet.conf")] + [
         where.record,
-        etcd_folders.note(where),
+        data_dir.note(where.state),
         *certificate_folders.elsewhere(where),
+        *leftovers.present(where.kubernetes, where.state),
     ]
     found = [path for path in traces if os.path.isfile(path) or (os.path.isdir(path) and os.listdir(path))]
     data = etcd_folders.data(where)
@@ -69,17 +74,24 @@ def reset(
         report = Bootstrap(where, runner).look()
         if report.step:
             systemd_units.stop(UNIT_PREFIX + report.step, runner)
-        etcd_folders.keep_note(where)
+        # What runs on would put manifests of this cluster on the host of the next one.
+        for unit in task_files.UNITS:
+            systemd_units.stop(unit, runner)
+        data_dir.keep_note(where.kubernetes, where.state, where.etcd_data)
         certificates_dir.keep_note(where.kubernetes, where.state)
         _kubeadm_reset(where, cri_sockets)
         # kubeadm leaves the data of a member that it did not remove itself.
+        _unmount(etcd_folders.current(where))
         etcd_folders.empty(where)
         certificate_folders.empty(where)
         for path in (where.work, where.kubeadm_run):
             shutil.rmtree(path, ignore_errors=True)
-        for path in (where.sentinel, where.record, etcd_folders.note(where)):
-            if os.path.exists(path):
-                os.unlink(path)
+        # The records at last: while one is there, a reset that was killed is done again.
+        for path in (
+            *leftovers.present(where.kubernetes, where.state),
+            *(where.sentinel, where.record, data_dir.note(where.state)),
+        ):
+            etcd_folders.delete(path)
     return True
 
 
@@ -100,6 +112,20 @@ def _require_no_membership(consent: bool, data: t.Sequence[str], url: str, crede
             f"This machine holds etcd data ({', '.join(data)}), and wiping the last copy loses the cluster.",
             "Nothing was changed. Remove its member through another machine first, then set discard_etcd_data.",
         )
+
+
+def _unmount(folder: str) -> None:
+    """Unmount etcd's image beside its data.
+
+    A restore that was stopped has left it.
+    """
+    for root in glob.glob(os.path.join(glob.escape(folder), ".restored-*.image")):
+        etcd_tool.release(root[: -len(".image")])
+        if os.path.ismount(root):
+            raise NodeError(
+                f"{root} is still mounted: a restore has etcd's image there, whose files would be deleted with the folder.",
+                f"Unmount it (umount {shlex.quote(root)}), and run again.",
+            )
 
 
 def _cri_socket(where: Places, sockets: t.Sequence[str]) -> str:

@@ -66,7 +66,7 @@ class Places:
 
         It is on the same file system, so that moving is one step.
         """
-        return os.path.join(self.kubernetes, "kubeadm-control-plane")
+        return os.path.join(self.kubernetes, guard.PARKED_MANIFESTS)
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,8 @@ class StaticPod:
         if check:
             return Restart(True, f"{self.component} would be restarted")
         deadline = time.monotonic() + seconds
-        if not begun and not os.path.exists(parked) and not force:
+        # Without its manifest in place etcd is out already. A parked one alone proves nothing: it may be from long ago.
+        if not begun and os.path.exists(self.manifest) and not force:
             self.require_quorum(min(settings.QUORUM_SECONDS, seconds))
         before_change()
         if not begun:

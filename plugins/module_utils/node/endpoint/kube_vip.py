@@ -18,7 +18,7 @@ import typing as t
 from dataclasses import dataclass, field, replace
 
 from ...common import settings, timed_command
-from ...common.guard import NodeError, exclusive, read_text, sync_directory, write_atomically
+from ...common.guard import PARKED_MANIFESTS, NodeError, exclusive, read_text, sync_directory, write_atomically
 from ..bootstrap import bootstrap_unit
 from ..certificates.certificate_changes import changed_at
 from ..components import pod_processes
@@ -82,7 +82,7 @@ class Host:
 
         What is left to be done outlives a killed run.
         """
-        return os.path.join(self.bootstrap.kubernetes, "kubeadm-control-plane", f"{NAME}.yaml")
+        return os.path.join(self.bootstrap.kubernetes, PARKED_MANIFESTS, f"{NAME}.yaml")
 
 
 def manifest(wanted: Wanted, interface: str, kubeconfig: str) -> str:

@@ -209,7 +209,8 @@ def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
         Missing(
             "ForeignCluster",
             f"the host carries a cluster{whose} that is not this one's: {', '.join(evidence)}",
-            "Take another host, adopt that cluster, or run kubeadm reset there yourself if it is no longer needed.",
+            "Take another host, adopt that cluster, or, where it is no longer needed, wipe this host: the module host_claim with state=absent,"
+            " machine=any and consent_wipe=true.",
         )
     ]
 

@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 
 from ...common import guard, timed_command
 from ...common.guard import NodeError
+from ...etcd import data_dir
 from ...etcd.certificates_dir import certificates_dir
-from ..bootstrap import certificate_folders, etcd_folders
+from ..bootstrap import certificate_folders, etcd_folders, leftovers
 from ..bootstrap.bootstrap_unit import Places
 from ..certificates.der import element
 
@@ -66,7 +67,7 @@ class HostPlaces:
 def traces(places: HostPlaces) -> list[str]:
     """Return the paths that a cluster left on this host.
 
-    They are kubeadm's and the kubelet's files, and etcd's data. Empty folders don't count.
+    They are kubeadm's and the kubelet's files, etcd's data, and what interrupted tasks of this collection left. Empty folders don't count.
     """
     kubernetes = places.node.kubernetes
     found = [os.path.join(kubernetes, "manifests", f"{name}.yaml") for name in STATIC_PODS]
@@ -74,7 +75,8 @@ def traces(places: HostPlaces) -> list[str]:
         os.path.join(kubernetes, name) for name in ("admin.conf", "kubelet.conf", "bootstrap-kubelet.conf", "pki")
     ]
     found += [*etcd_folders.data(places.node), os.path.join(places.kubelet_state, "config.yaml")]
-    found += [places.node.record, etcd_folders.note(places.node)]
+    found += [places.node.record, data_dir.note(places.node.state)]
+    found += leftovers.present(kubernetes, places.node.state)
     found += certificate_folders.elsewhere(places.node)
     return [path for path in found if os.path.isfile(path) or (os.path.isdir(path) and _holds_files(path))]
 

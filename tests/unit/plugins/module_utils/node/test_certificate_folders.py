@@ -143,3 +143,29 @@ def test_the_authority_is_found_with_another_folder_of_certificates(
     put(tmp_path / "pki/ca.crt", pair.crt)
     lead_to(tmp_path / "pki", tmp_path)
     assert host_facts.ca_cert_hash(host) == certificates.ca_cert_hash(pair.crt)
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["kubeadm's", "another's"])
+def test_a_workers_authority_is_deleted_where_ca_cert_path_has_it(
+    host: host_facts.HostPlaces, systemd: StandInSystemd, tmp_path: Path, there: bool
+) -> None:
+    """kubeadm join refuses a file that is there, and deletes none. One that was there before isn't kubeadm's."""
+    places, path = host.node, tmp_path / "srv/ca.crt"
+    if there:
+        put(path)
+    wanted = {
+        "kind": "join",
+        "kubeadmVersion": "v1.20.2",
+        "config": "kind: JoinConfiguration\n",
+        "kubeadmArgs": ["join", "--config", f"{places.kubeadm_run}/kubeadm.yaml"],
+        "files": [{"path": "nowhere", "content": ""}],
+        "caCertPath": str(path),
+    }
+    # It fails, and yet what kubeadm would have written has to be known.
+    with pytest.raises(NodeError, match="nowhere"):
+        Bootstrap(places, systemd).start("step-1", wanted)
+    put(path)
+    assert (str(path) in host_facts.traces(host)) is not there
+    assert undo(places, systemd)
+    assert path.exists() is there and host_facts.traces(host) == []
+    assert sorted(os.listdir(places.state)) == ["lock"]

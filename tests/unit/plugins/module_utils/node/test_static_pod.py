@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,15 @@ def test_a_request_without_a_name_restarts_also_after_one_that_failed(
     own.symlink_to(f"/proc/{process.pid}")
     assert pod.restart(seconds=30, healthy=False).changed
     assert process.poll() == -signal.SIGTERM
+
+
+def test_etcd_with_a_manifest_that_was_left_parked_is_not_stopped_without_its_quorum(tmp_path: Path) -> None:
+    """A restart that was killed long ago left it, and a newer one is in its place: etcd may run."""
+    places = Host(tmp_path).places
+    (tmp_path / "kubeadm-control-plane").mkdir()
+    for folder in (places.manifests, places.parked):
+        (Path(folder) / "etcd.yaml").write_text("kind: Pod\n")
+    silent = replace(places, etcd_url="https://127.0.0.1:1", credentials=None)
+    with pytest.raises(NodeError, match="unknown whether etcd has a quorum"):
+        StaticPod("etcd", silent).restart(seconds=0.1, healthy=False)
+    assert Path(places.parked, "etcd.yaml").exists() and Path(places.manifests, "etcd.yaml").exists()

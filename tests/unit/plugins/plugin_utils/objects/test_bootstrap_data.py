@@ -218,6 +218,12 @@ def test_the_folder_of_kubeadms_certificates_goes_along() -> None:
         assert "certificatesDir" not in make({})[0]
 
 
+def test_where_a_join_writes_the_authority_goes_along() -> None:
+    config = {"joinConfiguration": {"caCertPath": "/srv/pki/ca.crt"}}
+    assert join(config)[0]["caCertPath"] == "/srv/pki/ca.crt"
+    assert "caCertPath" not in join({})[0] and "caCertPath" not in init(config)[0]
+
+
 def test_files_users_and_commands() -> None:
     config = {
         "files": [

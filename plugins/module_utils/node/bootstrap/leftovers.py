@@ -1,0 +1,26 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that an interrupted task of this collection leaves on a machine.
+
+They would act on its next cluster.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ...common.guard import PARKED_MANIFESTS
+from ...etcd.restore import task_files
+
+_STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+
+
+def present(kubernetes: str, state: str) -> list[str]:
+    """Return the files and folders that are there.
+
+    In the order in which they can be deleted: they are manifests that a restart has moved out, and what a restore and a recovery of etcd keep.
+    kube-vip's manifest in the same folder isn't among them: it tells which address the host has still to hand over.
+    """
+    parked = [os.path.join(kubernetes, PARKED_MANIFESTS, f"{name}.yaml") for name in _STATIC_PODS]
+    return [*filter(os.path.lexists, parked), *task_files.present(state)]
