@@ -46,7 +46,9 @@ options:
     default: false
     version_added: 0.5.0
   allow_interruption:
-    description: Whether the only voter of a cluster is defragmented too. etcd serves nothing meanwhile.
+    description:
+      - Whether a member is defragmented too that is the only voter of a cluster, or one of two that both serve. etcd serves nothing meanwhile.
+      - For one of two voters since release 0.10.0; before, it was refused.
     type: bool
     default: false
   corrupt_member:

@@ -91,7 +91,7 @@ def disarm(
         defragment: for NOSPACE, defragment this machine's member first, where the alarm is raised or less than half of
             its database is in use.
         corrupt_member: the consent that CORRUPT needs: the one member whose alarm is disarmed.
-        allow_interruption: defragment also the only voter, without which etcd serves nothing meanwhile.
+        allow_interruption: defragment also one of one or two voters that all serve: etcd serves nothing meanwhile.
         cluster_id: the cluster that is meant.
         check: change nothing.
         before_change: called before the first change; an error it raises ends this.
@@ -147,8 +147,8 @@ def disarm(
 def may_pause(view: View, member: Member, allow_interruption: bool = False) -> Verdict:
     """Return the quorum's verdict on a pause of one member.
 
-    Allowed where etcd keeps its quorum while the member serves nothing, and for the only voter with
-    ``allow_interruption``. A defragmentation is such a pause: it holds the member's whole database.
+    Allowed where etcd keeps its quorum while the member serves nothing, and for one of one or two voters, which all
+    serve, with ``allow_interruption``. A defragmentation is such a pause: it holds the member's whole database.
     """
     states = [MemberState(each.hex_id, each.name, each.is_learner, not _silent(view, each)) for each in view.members]
     before = figures(states)
@@ -157,8 +157,9 @@ def may_pause(view: View, member: Member, allow_interruption: bool = False) -> V
     ]
     after = figures(paused)
     title = f"{member.name or 'the member'} ({member.hex_id})"
-    if before.voters == 1 and not member.is_learner:
-        why = f"{title} is the only voter: etcd serves nothing while it is defragmented"
+    if before.voters <= 2 and not member.is_learner and (before.voters == 1 or before.healthy == before.voters):
+        count = "the only voter" if before.voters == 1 else "one of two voters"
+        why = f"{title} is {count}: etcd serves nothing while it is defragmented"
         return Verdict(
             allow_interruption,
             before,

@@ -14,6 +14,7 @@ from typing import Any, Optional
 
 from ...module_utils.common.values import condition_in, parse_time
 from ..objects import kinds
+from ..objects.advice import AUTHORITY_ENDED
 from ..objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, ROLLING_OUT
 from . import terms
 from .checks.trouble import CERTIFICATES_AVAILABLE, PACE_CHECKS, Trouble
@@ -136,7 +137,7 @@ class Context:
                         CERTIFICATES_AVAILABLE,
                         CERTIFICATES_EXPIRED,
                         text,
-                        "Give a valid certificate authority.",
+                        AUTHORITY_ENDED,
                         False,
                     )
                 )

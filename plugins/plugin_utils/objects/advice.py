@@ -14,6 +14,11 @@ from ..documents.names import typed_name
 from . import kinds
 
 _KUBECTL = {kinds.KUBEADM_CONTROL_PLANE: "kcp"}
+# The remedy for a certificate authority that has ended: no Action mends that.
+AUTHORITY_ENDED = (
+    "Give every machine and the store a valid one with the same key (the Action rotateCertificateAuthorities replaces one only before it ends), "
+    "then run the Action renewCertificates."
+)
 _IN_A_MANIFEST = "in its manifest, or with kubectl where no manifest names the cluster"
 
 

@@ -115,6 +115,22 @@ def test_the_only_voter_is_defragmented_with_consent_alone(make_cluster: Make) -
     assert done.changed and done.alarms == () and cluster.put(b"key", b"value") == 200
 
 
+def test_two_voters_are_defragmented_one_after_another_with_consent_alone(make_cluster: Make) -> None:
+    cluster = make_cluster(2, options=QUICK)
+    fill(cluster)
+    with pytest.raises(MembershipError, match=r"is one of two voters: .* allow_interruption") as refused:
+        disarm(through(cluster), NOSPACE, quota=QUOTA, defragment=True)
+    assert refused.value.reason == "QuorumAtRisk"
+    ends = []
+    for member in cluster.members:
+        try:
+            done = disarm(through(cluster, member), NOSPACE, quota=QUOTA, defragment=True, allow_interruption=True)
+            ends.append(done.alarms)
+        except MembershipError as error:
+            assert error.reason == "NoSpaceLeft"
+    assert ends and listed(through(cluster)).alarms == () and cluster.put(b"key", b"value") == 200
+
+
 def test_corrupt_is_disarmed_for_the_member_that_is_named_alone(make_cluster: Make) -> None:
     cluster = make_cluster(3, options=QUICK)
     bad = cluster.id_of("m2")

@@ -10,14 +10,18 @@ The faults: docs/faults.md, "certificates have ended everywhere", "certificates 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ....module_utils.common.kubernetes_facts import DEFAULT_CERTIFICATES_DIR
 from ....module_utils.common.values import clip, parse_time, shortened
 from ...documents.names import typed_name
+from ...objects.advice import AUTHORITY_ENDED
 from ..snapshot.typed_snapshot import View
 
 _SHOWN = 3
+_TYPED = re.compile(r"/[A-Za-z0-9._/-]{1,200}")
 ACTION = 'kubeadm.control_plane.action -e \'{"operator_spec": {"renewCertificates": {}}}\''
 _AUTHORITIES = ("ca.crt", "front-proxy-ca.crt", "etcd/ca.crt")
 
@@ -60,22 +64,32 @@ def said_of(ended: Collection[Ended]) -> str:
     return f"certificates have ended on {', '.join(parts)}"
 
 
-def way_out(ended: Collection[Ended], reachable: bool) -> str:
+def way_out(view: View, ended: Collection[Ended], reachable: bool) -> str:
     """Return the remedy for ended certificates.
 
     `reachable`: an API server answers, so that a machine can also be replaced.
     """
     names = list(dict.fromkeys(typed_name(each.machine) for each in ended))
     if any(each.file in _AUTHORITIES for each in ended):
-        return (
-            "A certificate authority itself has ended, which no renewal mends: give every machine and the store a valid one with the same key "
-            "(the Action rotateCertificateAuthorities replaces one only before it ends), then run the Action renewCertificates."
-        )
+        return f"A certificate authority itself has ended, which no renewal mends. {AUTHORITY_ENDED}"
+    flag = _flag(view)
     text = (
-        f"Run {ACTION}, which needs no API. By hand, on {', then '.join(names)}: kubeadm certs renew all (before 1.20: kubeadm alpha certs "
+        f"Run {ACTION}, which needs no API. By hand, on {', then '.join(names)}: kubeadm certs renew all{flag} (before 1.20: kubeadm alpha certs "
         "renew all; it needs the authorities' keys in certificatesDir, else have them signed), then restart the static pods, so that they "
         "read them: move the files in /etc/kubernetes/manifests away, wait until the four have ended, and move them back."
     )
     if reachable:
         text += f" Or have the machine replaced: playbook kubeadm.control_plane.remediate -e control_plane_machines={names[0]}."
     return text + " etcd's data is not touched by any of this."
+
+
+def _flag(view: View) -> str:
+    """Return kubeadm's flag for certificatesDir, "" where it is kubeadm's default.
+
+    Without an API kubeadm knows no other folder. A path that a shell would read otherwise is no part of the command.
+    """
+    cluster = (view.spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
+    folder = str(cluster.get("certificatesDir") or DEFAULT_CERTIFICATES_DIR).rstrip("/")
+    if folder == DEFAULT_CERTIFICATES_DIR:
+        return ""
+    return f" --cert-dir={folder if _TYPED.fullmatch(folder) else 'CERTIFICATES_DIR'}"

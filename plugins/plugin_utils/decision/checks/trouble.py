@@ -33,6 +33,7 @@ from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin, 
 from ..conditions.node_registration import configuration, registered_taints, taint_title
 from ..snapshot.typed_snapshot import MachineView, View
 from . import expired_certificates as on_disk
+from . import no_space
 from .nodes_without_machine import labelled_workers, silent_since, unmanaged_nodes
 from .outage import votes, way_out
 
@@ -55,11 +56,6 @@ MEMBERS_MATCH = "MembersMatchMachines"
 NODES_READY = "NodesReady"
 MACHINE_CERTIFICATES_EXPIRED = "MachineCertificatesExpired"
 
-_NOSPACE_FIX = (
-    "Make room in every member's database, one after another, and disarm the alarm: ansible -i INVENTORY {hosts} -b -f 1 "
-    '-m kubeadm.control_plane.etcd_alarm -a "state=disarmed compact=true defragment=true" (docs/standalone_modules.md); all but the last may say '
-    "that another one is still full. By hand, in the etcd pods: etcdctl compact, etcdctl defrag, etcdctl alarm disarm."
-)
 OTHER_NAME = (
     "Where its Node has another name than the machine (kubectl get nodes), say that it is this machine's: its provider records status.machineID "
     "(docs/provider_contract.md), or a cloud controller gives both the same providerID."
@@ -116,7 +112,9 @@ def unreachable(view: View) -> Trouble:
     ended = on_disk.ended_certificates(view)
     if ended:
         text = f"{on_disk.said_of(ended)}, so that no machine's API server answers, and nothing is known and nothing changed"
-        return Trouble(WORKLOAD_REACHABLE, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(ended, False), False)
+        return Trouble(
+            WORKLOAD_REACHABLE, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(view, ended, False), False
+        )
     # Unknown where no machine has joined: a control plane that was, and of which nobody can be asked any more.
     held = [view.held(view.cluster, REMOTE_CONNECTION_PROBE, status) for status in (terms.FALSE, terms.UNKNOWN)]
     waits = view.settling or max((each for each in held if each is not None), default=0) < settings.PATIENCE
@@ -164,7 +162,7 @@ def _certificates(view: View, excluding: Collection[str]) -> list[Trouble]:
     # No machine may join beside one: the endpoint may lead the join to it.
     text = f"{on_disk.said_of(ended)}: its API server and its etcd member are refused by whoever verifies them"
     return [
-        Trouble(COMPONENTS_HEALTHY, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(ended, True), False),
+        Trouble(COMPONENTS_HEALTHY, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(view, ended, True), False),
     ]
 
 
@@ -337,21 +335,9 @@ def _alarms(view: View, ignored: Collection[str]) -> list[Trouble]:
             continue
         kind = clip(str(alarm.get("alarm")), 40)
         text = f"etcd alarm {kind} on {titles.get(str(alarm.get('memberID')), 'a member that is not listed')}"
-        fix = _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX.format(hosts=_ansible_hosts(view))
+        fix = _CORRUPT_FIX if kind == "CORRUPT" else no_space.way_out(view)
         found.append(Trouble(ETCD_HEALTHY, "EtcdAlarm", text, fix, False))
     return found
-
-
-def _ansible_hosts(view: View) -> str:
-    """Return the machines as the command `ansible` takes them.
-
-    Existing hosts by their own names: user, become and bastion are variables of theirs, not of the inventory plugin's group.
-    """
-    status = [(each.infrastructure or {}).get("status") or {} for each in view.machines]
-    hosts = [(each.get("claim") or each.get("connection") or {}).get("inventoryHost") for each in status]
-    if hosts and all(hosts):
-        return ",".join(typed_name(str(each), "HOST") for each in hosts)
-    return re.sub(r"[^A-Za-z0-9_]", "_", view.name) + "_machines"
 
 
 def _external_etcd(view: View) -> list[Trouble]:

@@ -22,16 +22,14 @@ from ....module_utils.common.values import format_moment, read_moment
 from ...objects.actions import FieldError
 from .. import command_type
 from ..command_type import Parameter
+from ..ended_authorities import EXTRA_NOW, require_valid
 from ..planner_types import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
 from ..upgrade.commands import COMPONENTS
 from .commands import ALL, ETCD_CERTIFICATES, KUBELET_CLIENT, USERS
 
 PATH = "spec.renewCertificates"
-# What the facts have in ``extra`` for a renewal: the controller's time (RFC 3339), with which expiry is compared.
-EXTRA_NOW = "now"
 EXPIRED, NEVER, ALWAYS = "Expired", "Never", "Always"
 _SUPER_ADMIN = "super-admin.conf"
-_AUTHORITIES = ("ca", "etcd-ca", "front-proxy-ca")
 _FIELDS: Mapping[str, Parameter] = {
     "names": Parameter(command_type.STRINGS, choices=(ALL, KUBELET_CLIENT, *USERS)),
     # Which workers' kubelets are bootstrapped anew.
@@ -57,12 +55,13 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     There are none where no certificate ends within the requested days.
 
     Raises:
-        RefusedAction: a certificate that kubeadm doesn't manage here, or no control plane Node.
+        RefusedAction: a certificate that kubeadm doesn't manage here, an authority that has ended, or no control plane
+            Node.
     """
     nodes = cluster.control_plane_nodes
     if not nodes:
         raise RefusedAction(PATH, None, "the cluster has no control plane Node", "Check its role labels.")
-    _require_authorities(cluster)
+    require_valid(PATH, cluster)
     chosen = list(spec.get("names") or [ALL])
     every = ALL in chosen
     names = [ALL] if every else [name for name in chosen if name != KUBELET_CLIENT]
@@ -131,15 +130,6 @@ def _due(node: NodeFacts, names: Sequence[str], kubelet: bool, until: str, clust
     now = str(cluster.extra[EXTRA_NOW])
     of_kubelet = ends.get(KUBELET_CLIENT, _ENDLESS)
     return any(ends.get(each, _ENDLESS) <= until for each in wanted) or of_kubelet <= (until if kubelet else now)
-
-
-def _require_authorities(cluster: ClusterFacts) -> None:
-    now = str(cluster.extra.get(EXTRA_NOW) or "")
-    for key, end in sorted(cluster.certificates.items()):
-        node, _slash, name = key.partition("/")
-        if name in _AUTHORITIES and now and end and end <= now:
-            rule = f"the certificate authority {name} of {node} has ended {end}, and what it signs is worth nothing"
-            raise RefusedAction(PATH, None, rule, "Run an Action rotateCertificateAuthorities.")
 
 
 def _require_known(names: Sequence[str], cluster: ClusterFacts) -> None:
@@ -230,4 +220,4 @@ def _workers(which: str, until: str, cluster: ClusterFacts) -> tuple[str, ...]:
     )
 
 
-__all__ = ["EXTRA_NOW", "plan", "validate"]
+__all__ = ["plan", "validate"]

@@ -25,6 +25,8 @@ MODULE = "kubeadm_certificates"
 # One that was made within the hour is new enough for the Action that asks for it: a second run makes no other.
 FRESH = timedelta(days=365) - timedelta(hours=1)
 _NOT_RENEWED = "can't be renewed"
+# What kubeadm says, ending well, of a certificate that is not where it looks (cmd/kubeadm/app/cmd/certs.go, renewCert).
+_MISSING, _OF_KUBECONFIG, _OF_ETCD = "MISSING! ", "kubeconfig", "etcd"
 
 
 def configuration(context: TaskContext) -> str:
@@ -58,13 +60,15 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
     version = str(context.plan_facts.get("kubernetesVersion") or "")
     certs = kubernetes_facts.certs_command(version) if version else ("certs",)
     context.check_lock()
-    external = []
+    external, missing = [], []
     if {ALL, API_SERVER} & set(parameters["names"]):
         remove_link(context)
     for name in parameters["names"]:
         words = ["kubeadm", *certs, "renew", name, *flags]
         said = context.run(words, step=f"renew-{name}", timeout_seconds=settings.RENEWAL_SECONDS).text
-        external += [line.strip() for line in said.splitlines() if _NOT_RENEWED in line]
+        lines = [line.strip() for line in said.splitlines()]
+        external += [line for line in lines if _NOT_RENEWED in line]
+        missing += [line for line in lines if line.startswith(_MISSING) and _OF_KUBECONFIG not in line]
     if file:
         context.call("node_file", {"path": file, "state": "absent", "fencing": context.fencing})
     reread_kubeconfig(context)
@@ -72,11 +76,19 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
     wanted = set(USERS if ALL in parameters["names"] else parameters["names"])
     if context.plan_facts.get("externalEtcd"):
         wanted -= set(ETCD_CERTIFICATES)
+        missing = [line for line in missing if _OF_ETCD not in line]
     there = sorted(wanted & set(ends), key=lambda name: str(ends[name]))
     if there:
         context.note(f"{len(there)} certificates end {ends[there[0]]} or later")
     # RFC 3339 times in UTC with seconds sort as text.
     ended = [f"{name} has ended {ends[name]}" for name in there if ends[name] <= context.now()]
+    # Kubeconfigs are in one folder always, and no node has to have each of them.
+    if len(missing) > len([name for name in wanted - set(ends) if not name.endswith(".conf")]):
+        raise CommandFailure(
+            f"Node {node}: kubeadm looked for certificates in another folder than this node has them in, and renewed none of these: "
+            f"{'; '.join(missing)}. It reads certificatesDir from the API, and takes its default where that does not answer: see that the "
+            "API answers, then retry."
+        )
     if external or ended:
         raise CommandFailure(
             f"Node {node}: not every certificate was renewed: {'; '.join(external or ended)}. Where the authority's key is not on the nodes, "

@@ -19,6 +19,7 @@ from ....module_utils.common.bounded_yaml import read_json
 from ....module_utils.common.values import format_moment, read_moment
 from ...kubeadm.certificate_files import AUTHORITIES, CA, ETCD, FRONT_PROXY, SERVICE_ACCOUNT
 from ...objects import kinds
+from ...objects.advice import AUTHORITY_ENDED
 from ...pki import certificates, reissue, secrets
 from ...pki.certificates import KeyPair
 from ...records.cluster_objects import ClusterObjects, Object
@@ -150,7 +151,8 @@ def current(ctx: TaskContext, authorities: t.Collection[str], now: str) -> dict[
     Raises:
         CommandFailure: one is missing, is the user's own, has no key, or has expired.
     """
-    problems, found = [], {}
+    problems, found, fix = [], {}, "Correct these, then retry."
+    ends = secrets.certificate_facts(ctx.objects.store, ctx.objects.cluster)
     for authority in authorities:
         purpose = PURPOSES[authority]
         secret = secrets.read_secret(ctx.objects.store, ctx.objects.cluster, purpose)
@@ -169,8 +171,11 @@ def current(ctx: TaskContext, authorities: t.Collection[str], now: str) -> dict[
             check = certificates.check_key_pair if authority == SERVICE_ACCOUNT else _check_ca(now)
             problems += [f"Secret {name}: {each}" for each in check(pair.crt, pair.key)]
             found[authority] = pair
+            end = ends[purpose]["notAfter"]
+            if end and read_moment(end) <= read_moment(now):
+                fix = f"No rotation replaces an authority that has ended: abort this Action. {AUTHORITY_ENDED}"
     if problems:
-        raise CommandFailure(f"nothing was made or changed: {'; '.join(problems)}. Correct these, then retry.")
+        raise CommandFailure(f"nothing was made or changed: {'; '.join(problems)}. {fix}")
     return found
 
 

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common import settings
-from ...kubeadm.certificate_files import AUTHORITIES, CA, CONTROLLER_MANAGER, ETCD, SERVICE_ACCOUNT
+from ...kubeadm.certificate_files import AUTHORITIES, CA, CONTROLLER_MANAGER, ETCD, FRONT_PROXY, SERVICE_ACCOUNT
 from ...objects.actions import FieldError
+from ..ended_authorities import require_valid
 from ..planner_types import ClusterFacts, GroupPlan, RefusedAction
 from .stages import DROP, ISSUE, TRUST
 
@@ -22,6 +23,8 @@ PATH = "spec.rotateCertificateAuthorities"
 # of which neither is a quorum without the other.
 OUTAGE = "acceptOutage"
 _FIELDS = ("authorities", "tokensTimeoutSeconds", "restartWorkloads", OUTAGE)
+# kubeadm's names of them.
+_KUBEADM = {CA: "ca", ETCD: "etcd-ca", FRONT_PROXY: "front-proxy-ca"}
 # Whose pods are restarted that have a token of the old key: nobody's, kube-proxy's and CoreDNS's, or everybody's.
 NONE, ADDONS, ALL = "None", "Addons", "All"
 WORKLOADS = (NONE, ADDONS, ALL)
@@ -97,18 +100,20 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
     Each stage is run on every node, published in the cluster's objects, and read back before the next starts.
 
     Raises:
-        RefusedAction: there is no control plane Node, no API answers, a Node is not Ready, or there is one control
-            plane Node alone, or two etcd members that restart, and no consent to the outage.
+        RefusedAction: there is no control plane Node, an authority has ended, no API answers, a Node is not Ready, or
+            there is one control plane Node alone, or two etcd members that restart, and no consent to the outage.
     """
     authorities = chosen(spec, facts.external_etcd)
     if not facts.control_plane_nodes:
         raise RefusedAction(PATH, None, "the cluster has no control plane Node", "Look at: kubectl get nodes.")
+    # Before the API: it answers no one where its own has ended.
+    require_valid(PATH, facts, [_KUBEADM[each] for each in authorities if each in _KUBEADM])
     if not facts.api_answers:
         raise RefusedAction(
             PATH,
             None,
             "no API server answers, and a rotation without an interruption needs all of them",
-            "Bring the control plane back first; certificates that have expired are renewed with renewCertificates.",
+            "Bring the control plane back first; certificates that have expired, other than an authority's, are renewed with renewCertificates.",
         )
     # A kubelet that is away keeps the old authority alive: its stage would never end.
     silent = [each.name for each in facts.nodes if not each.ready or not each.reachable]

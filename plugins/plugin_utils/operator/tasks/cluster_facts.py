@@ -70,8 +70,8 @@ class Facts:
         """Return the facts for an Action, with every needed Node probed."""
         workload = observe(self._objects, self._caller, now_rfc3339(), look_again=False)["workload"]
         facts = self._online(workload) if workload.get("reachable") else self._offline()
-        if actions.what(root) == "renewCertificates":
-            facts = dataclasses.replace(facts, certificates=self._certificates(facts))
+        asked = {"renewCertificates": facts.nodes, "rotateCertificateAuthorities": facts.control_plane_nodes}
+        facts = dataclasses.replace(facts, certificates=self._certificates(asked.get(actions.what(root), ())))
         return self._probed(root, facts)
 
     def _online(self, workload: Object) -> ClusterFacts:
@@ -217,13 +217,13 @@ class Facts:
             "recordedVersion": str(((self._objects.control_plane or {}).get("spec") or {}).get("version") or ""),
         }
 
-    def _certificates(self, facts: ClusterFacts) -> dict[str, str]:
-        """Return the expiry times of the certificates of all reachable Nodes.
+    def _certificates(self, nodes: t.Sequence[NodeFacts]) -> dict[str, str]:
+        """Return the expiry times of these Nodes' certificates.
 
-        They go by "<Node>/<kubeadm's name>"; the workers' kubelets' certificates are included.
+        A Node that is not reached has none. They go by "<Node>/<kubeadm's name>"; the workers' kubelets' certificates are included.
         """
         found: dict[str, str] = {}
-        for node in facts.nodes:
+        for node in nodes:
             if not node.machine and not node.inventory_host:
                 continue
             answer = self._caller.call(reach(self._objects, node), "kubeadm_certificates", {})

@@ -115,6 +115,7 @@ class TestCertificates:
         builder = cluster(3)
         builder.snapshot["certificates"]["ca"].update(notAfter=at(1))
         assert step(builder) == ("blocked", "CertificatesExpired")
+        assert "with the same key" in decide(builder.build())["blockedOn"][0]["fix"]
 
 
 class TestFirstMachine:

@@ -12,6 +12,7 @@ import pytest
 from builders import Builder, at, healthy
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.advice import AUTHORITY_ENDED
 
 ENDED, VALID = at(60), "2036-01-01T00:00:00Z"
 FILES = ("admin.conf", "apiserver.crt", "etcd/peer.crt", "etcd/server.crt")
@@ -72,8 +73,24 @@ def test_the_machine_itself_may_be_replaced() -> None:
     assert (decision["action"], decision["target"]["machine"]) == ("remove", "m2")
 
 
+@pytest.mark.parametrize(
+    ("folder", "flag"),
+    [
+        ("/etc/kubernetes/pki/", ""),
+        ("/srv/pki", " --cert-dir=/srv/pki"),
+        ("/srv/a b; reboot", " --cert-dir=CERTIFICATES_DIR"),
+    ],
+)
+def test_by_hand_kubeadm_is_told_the_folder_that_it_cannot_know(folder: str, flag: str) -> None:
+    """Without an API it takes its default, finds nothing there and renews nothing."""
+    builder = tell(healthy(1).unreachable(), "m1")
+    builder.spec["kubeadmConfigSpec"]["clusterConfiguration"]["certificatesDir"] = folder
+    assert f": kubeadm certs renew all{flag} (before 1.20" in blocked(builder)["fix"]
+
+
 def test_an_authority_that_has_ended_is_renewed_by_nothing() -> None:
-    assert "A certificate authority itself has ended" in blocked(tell(healthy(3), "m1", files=("ca.crt",)))["fix"]
+    fix = blocked(tell(healthy(3), "m1", files=("ca.crt",)))["fix"]
+    assert fix.startswith("A certificate authority itself has ended") and fix.endswith(AUTHORITY_ENDED)
 
 
 def test_a_moment_before_the_end_nothing_is_wrong() -> None:

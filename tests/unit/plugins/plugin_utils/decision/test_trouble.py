@@ -283,6 +283,31 @@ def test_a_full_database_is_told_with_the_command_that_makes_room() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("count", "sick", "first", "consent", "others"),
+    [
+        (1, (), "Make room", True, False),
+        (2, (), "Make room", True, True),
+        (3, (), "Make room", False, True),
+        (3, ("m3",), "Bring etcd back on m3 first", False, True),
+        (5, ("m5",), "Make room", False, True),
+        (5, ("m4", "m5"), "Bring etcd back on m4, m5 first", False, True),
+    ],
+)
+def test_the_command_that_makes_room_is_one_that_is_not_refused(
+    count: int, sick: tuple[str, ...], first: str, consent: bool, others: bool
+) -> None:
+    """The module refuses a pause that costs the quorum, and takes consent for it where no other member could keep it."""
+    builder = healthy(count, replicas=count | 1)
+    for name in sick:
+        builder.sick_member(name)
+    builder.workload["etcd"]["alarms"].append({"memberID": member_id("m1"), "alarm": "NOSPACE"})
+    fix = next(each["fix"] for each in decide(builder.build())["blockedOn"] if each["reason"] == "EtcdAlarm")
+    assert fix.startswith(first)
+    assert ("defragment=true allow_interruption=true" in fix) is consent
+    assert ("all but the last may say" in fix) is others
+
+
 def test_existing_hosts_are_named_as_the_users_inventory_has_them() -> None:
     """User and bastion are variables of these hosts; the group of the cluster's machines has none of them."""
     builder = healthy(3)

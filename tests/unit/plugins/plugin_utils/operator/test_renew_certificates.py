@@ -9,6 +9,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.advice import AUTHORITY_ENDED
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
@@ -207,6 +208,7 @@ def test_refused() -> None:
         plan({}, ClusterFacts("prod", "v1.20.2", (NodeFacts("w", False),)))
     with pytest.raises(RefusedAction, match="makes no super-admin"):
         plan({"names": ["super-admin.conf"]}, cluster())
-    with pytest.raises(RefusedAction, match="the certificate authority etcd-ca of cp-b has ended"):
+    with pytest.raises(RefusedAction, match="the certificate authority etcd-ca of cp-b has ended") as refused:
         plan({}, cluster(certificates={"cp-a/ca": LATER, "cp-b/etcd-ca": BEFORE}))
+    assert refused.value.error.fix == AUTHORITY_ENDED, "a rotation would be refused, too"
     assert plan({"names": ["super-admin.conf"]}, cluster(version="v1.30.0"))[0].name == "renew-cp"

@@ -11,6 +11,7 @@ import typing as t
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import AUTHORITIES
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.advice import AUTHORITY_ENDED
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
@@ -109,6 +110,20 @@ def test_external_etcd_is_its_owners() -> None:
 def test_refused_before_anything_is_begun(facts: ClusterFacts, rule: str) -> None:
     with pytest.raises(RefusedAction, match=rule):
         rotate.plan({}, facts)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+@pytest.mark.parametrize(("authority", "name"), [("ca", "ca"), ("etcd", "etcd-ca"), ("frontProxy", "front-proxy-ca")])
+def test_an_authority_that_has_ended_is_not_rotated(authority: str, name: str, answers: bool) -> None:
+    """No run of it could succeed. The remedy is not a renewal alone, which is refused for the same reason."""
+    now = "2026-11-21T19:00:00Z"
+    ended = {"cp-1/ca": "2027-01-01T00:00:00Z", "cp-1/apiserver": now, f"cp-2/{name}": now}
+    facts = dataclasses.replace(FACTS, certificates=ended, extra={"now": now}, api_answers=answers)
+    with pytest.raises(RefusedAction, match=f"the certificate authority {name} of cp-2 has ended") as refused:
+        rotate.plan({"authorities": [authority]}, facts)
+    assert refused.value.error.fix == AUTHORITY_ENDED
+    if answers:
+        assert rotate.plan({"authorities": ["serviceAccount"]}, facts)
 
 
 @pytest.mark.parametrize("authorities", [["ca"], ["etcd"], ["frontProxy"], ["serviceAccount"], list(AUTHORITIES)])

@@ -174,6 +174,21 @@ def test_an_authority_that_is_not_ours_to_make(tmp_path: Path, kind: str, reason
     assert run.context.secret("prod-authority-rotation") is None
 
 
+def test_an_authority_that_has_ended_in_the_store_is_not_to_be_retried(tmp_path: Path) -> None:
+    """The nodes have a valid one, so that it was planned: the Action can't be completed."""
+    named = {"createCertificateAuthorities": {"authorities": ["frontProxy"]}}
+    run = CommandRun(tmp_path, FACTS, "cp-1", named, StandInAction(Tokens([]).answer))
+    pair = certificates.new_ca("front-proxy-ca", "2016-01-01T00:00:00Z", days=1)
+    document = {"tls.crt": pair.crt, "tls.key": pair.key}
+    assert run.objects.control_plane is not None
+    run.objects.control_plane["metadata"]["uid"] = "u-2"
+    run.store.create(secrets.new_secret(run.objects.cluster, run.objects.control_plane, "proxy", document))
+    with pytest.raises(CommandFailure, match=r"expired at 2016.*abort this Action\. Give every machine") as refused:
+        run.run()
+    assert "retry" not in str(refused.value)
+    assert run.context.secret("prod-authority-rotation") is None
+
+
 def test_what_was_forgotten_is_not_forgotten_again(tmp_path: Path) -> None:
     run = command(tmp_path, Tokens([]), {"forgetOldAuthorities": {"authorities": ["serviceAccount"]}})
     run.context.forget_secret("prod-authority-rotation")

@@ -1,0 +1,36 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Refusal of an Action where a certificate authority has ended.
+
+It would renew or replace nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..objects.advice import AUTHORITY_ENDED
+from .planner_types import ClusterFacts, RefusedAction
+
+# kubeadm's names of the authorities, as ``ClusterFacts.certificates`` has them.
+NAMES = ("ca", "etcd-ca", "front-proxy-ca")
+# What the facts have in ``extra``: the controller's time (RFC 3339), with which ends are compared.
+EXTRA_NOW = "now"
+
+
+def require_valid(path: str, cluster: ClusterFacts, names: Collection[str] = NAMES) -> None:
+    """Check that none of these authorities has ended on a Node.
+
+    ``path`` is the field of the request. An end that is unknown is no end.
+
+    Raises:
+        RefusedAction: one has.
+    """
+    now = str(cluster.extra.get(EXTRA_NOW) or "")
+    for key, end in sorted(cluster.certificates.items()):
+        node, _slash, name = key.partition("/")
+        # RFC 3339 times in UTC with seconds sort as text.
+        if name in names and now and end and end <= now:
+            rule = f"the certificate authority {name} of {node} has ended {end}, and what it signs is worth nothing"
+            raise RefusedAction(path, None, rule, AUTHORITY_ENDED)
