@@ -150,6 +150,7 @@ import os
 from ..module_utils.common import kubernetes_facts
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.kubernetes_versions import read_version
+from ..module_utils.node.bootstrap import leftovers
 from ..module_utils.node.host import claim, host_facts
 from ..module_utils.node.machine_module import MachineModule
 from ..module_utils.node.packages import package_archives, packages
@@ -221,7 +222,7 @@ def main() -> None:
         if left:
             raise NodeError(
                 f"This host carries a cluster, or what one left ({', '.join(left)}).",
-                "Nothing was changed. Upgrade a node with the Action upgrade; reset it with kubeadm reset if the cluster is gone.",
+                f"Nothing was changed. Upgrade a node with the Action upgrade; where the cluster is gone, wipe the host: {leftovers.WIPE}.",
             )
         before, after = Preparation(packages.manager_of_system()).ensure(wanted, check=module.check_mode)
     changed = before != after

@@ -37,7 +37,6 @@ _POLL_SECONDS = 0.3
 # systemd is asked less often than the result file: the one is a process, the other a look at a file.
 _POLLS_PER_UNIT_CHECK = 7
 _READ_BYTES = 4 * OUTPUT_BYTES
-_STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 _STEP = re.compile(r"[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?")
 # As timeout(1) ends: what it has asked to end, and what it had to kill, itself included.
 _KILLED = (script.ENDED, 128 + signal.SIGKILL, signal.SIGKILL)
@@ -107,8 +106,9 @@ class Report:
 
 
 def data_hash(data: t.Mapping[str, t.Any]) -> str:
-    """Return the hash of a bootstrap's data, to tell it from others."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+    """Return the hash of a bootstrap's data, whatever options were not given."""
+    given = {key: value for key, value in data.items() if value is not None}
+    return hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()
 
 
 def read_state(places: t.Optional[Places] = None) -> dict[str, t.Any]:
@@ -320,13 +320,13 @@ class Bootstrap:
         return replace(known, state=FAILED, stage=named, rc=rc, command=command, message=message, output=self._output())
 
     def _refuse_foreign(self) -> None:
-        marks = [os.path.join(self.places.kubernetes, "manifests", f"{name}.yaml") for name in _STATIC_PODS]
+        marks = [os.path.join(self.places.kubernetes, "manifests", f"{name}.yaml") for name in leftovers.STATIC_PODS]
         marks += [os.path.join(self.places.kubernetes, name) for name in ("admin.conf", "kubelet.conf")]
         left = leftovers.present(self.places.kubernetes, self.places.state)
         if found := [*filter(os.path.exists, marks), *etcd_folders.data(self.places), *left]:
             raise NodeError(
                 f"This machine already carries a cluster that was not made by this bootstrap: {', '.join(found)}.",
-                "Nothing was changed. Give another machine, adopt that cluster, or reset the machine if it is no longer needed.",
+                f"Nothing was changed. Give another machine, adopt that cluster, or, if it is no longer needed, wipe the machine: {leftovers.WIPE}.",
                 "CarriesAnother",
             )
 

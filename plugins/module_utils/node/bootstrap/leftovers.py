@@ -13,7 +13,10 @@ import os
 from ...common.guard import PARKED_MANIFESTS
 from ...etcd.restore import task_files
 
-_STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+
+# How a host without a claim that carries remnants of a cluster is wiped. kubeadm reset leaves most of them there.
+WIPE = "the module host_claim with state=absent, machine=any and consent_wipe=true"
 
 
 def present(kubernetes: str, state: str) -> list[str]:
@@ -22,5 +25,5 @@ def present(kubernetes: str, state: str) -> list[str]:
     In the order in which they can be deleted: they are manifests that a restart has moved out, and what a restore and a recovery of etcd keep.
     kube-vip's manifest in the same folder isn't among them: it tells which address the host has still to hand over.
     """
-    parked = [os.path.join(kubernetes, PARKED_MANIFESTS, f"{name}.yaml") for name in _STATIC_PODS]
+    parked = [os.path.join(kubernetes, PARKED_MANIFESTS, f"{name}.yaml") for name in STATIC_PODS]
     return [*filter(os.path.lexists, parked), *task_files.present(state)]

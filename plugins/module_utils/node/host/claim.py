@@ -23,6 +23,7 @@ from pathlib import Path
 from ...common import guard, settings
 from ...common.guard import NodeError
 from ...common.values import now_rfc3339
+from ..bootstrap import leftovers
 from . import fitness, host_facts
 from .fitness import Missing, Wanted
 from .host_facts import HostPlaces
@@ -209,8 +210,7 @@ def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
         Missing(
             "ForeignCluster",
             f"the host carries a cluster{whose} that is not this one's: {', '.join(evidence)}",
-            "Take another host, adopt that cluster, or, where it is no longer needed, wipe this host: the module host_claim with state=absent,"
-            " machine=any and consent_wipe=true.",
+            f"Take another host, adopt that cluster, or, where it is no longer needed, wipe this host: {leftovers.WIPE}.",
         )
     ]
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from ...common import guard, kubernetes_facts, settings
 from ...common.kubernetes_versions import read_version
-from ..bootstrap import etcd_folders, image_check, script
+from ..bootstrap import etcd_folders, image_check, leftovers, script
 from . import fitness, host_facts, missing_images
 from .external_etcd import ExternalEtcd, look
 from .host_facts import HostPlaces
@@ -185,7 +185,7 @@ def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
             return [_ok("Leftovers")]
         authority = host_facts.ca_cert_hash(where)
         whose = f" (its CA is {authority})" if authority else ""
-        fix = "Find out whose it is. If it is no longer needed, run kubeadm reset there; never where its etcd is still a member."
+        fix = f"Find out whose it is. Never wipe it where its etcd is still a member. If it is no longer needed, wipe it: {leftovers.WIPE}."
         return [Check("Leftovers", False, ERROR, f"the machine carries a cluster{whose}: {', '.join(found)}", fix)]
     checks = []
     wants = [name for name in host_facts.STATIC_PODS if name != "etcd" or wanted.etcd is None]

@@ -15,6 +15,7 @@ import re
 from ....module_utils.common import quorum
 from ....module_utils.common.values import shortened
 from ...documents.names import typed_name
+from ..conditions.control_plane import members_without_alarms
 from ..snapshot.typed_snapshot import View
 
 _SHOWN = 7
@@ -22,8 +23,7 @@ _SHOWN = 7
 
 def way_out(view: View) -> str:
     """Return the remedy: a command, and what has to come before it."""
-    # An alarm keeps no member from voting.
-    members = quorum.member_states({**view.etcd, "alarms": ()})
+    members = members_without_alarms(view, "NOSPACE")
     figures = quorum.figures(members)
     if figures.healthy < figures.voters and figures.healthy - 1 < figures.quorum:
         silent = shortened([each.title for each in members if not each.learner and not each.counts], _SHOWN)

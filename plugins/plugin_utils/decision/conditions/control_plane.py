@@ -198,13 +198,22 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
 
 def answers_with_quorum(view: View) -> bool:
     """Return whether enough voters answer for a quorum, alarms left aside."""
-    alarmed = {each.get("memberID") for each in view.etcd.get("alarms") or ()}
-    # By its own status a member with an alarm is not healthy, whatever else it does.
+    return quorum.figures(members_without_alarms(view)).has_quorum
+
+
+def members_without_alarms(view: View, kind: str = "") -> list[quorum.MemberState]:
+    """Return the etcd members' states without alarms of a kind.
+
+    "" is for all kinds. By its own status a member with an alarm is not healthy, whatever else it does; where it knows a leader, it serves.
+    """
+    alarms = view.etcd.get("alarms") or ()
+    kept = [each for each in alarms if kind and each.get("alarm") != kind]
+    serving = {each.get("memberID") for each in alarms if each not in kept}
     statuses = {
-        identity: {**status, "healthy": True} if identity in alarmed and status.get("leader") else status
+        identity: {**status, "healthy": True} if identity in serving and status.get("leader") else status
         for identity, status in (view.etcd.get("statuses") or {}).items()
     }
-    return quorum.figures(quorum.member_states({**view.etcd, "alarms": (), "statuses": statuses})).has_quorum
+    return quorum.member_states({**view.etcd, "alarms": kept, "statuses": statuses})
 
 
 def strangers(view: View) -> list[quorum.MemberState]:

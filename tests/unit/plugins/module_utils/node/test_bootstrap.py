@@ -149,7 +149,8 @@ def test_what_is_written_before_the_start_is_readable_by_root_alone(places: Plac
 def test_a_second_call_never_starts_a_second_unit(places: Places, systemd: StandInSystemd) -> None:
     wanted = data(places, preKubeadmCommands=["sleep 60"])
     Bootstrap(places, systemd).start("step-1", wanted)
-    report, started = Bootstrap(places, systemd).start("step-1", wanted)
+    # The module has an option since then, which isn't given.
+    report, started = Bootstrap(places, systemd).start("step-1", {**wanted, "newOption": None})
     assert (report.state, started, report.data_matches) == ("Running", False, True)
     report, started = Bootstrap(places, systemd).start("step-1", data(places, config="other: yes\n"))
     assert (report.state, started, report.data_matches) == ("Running", False, False)

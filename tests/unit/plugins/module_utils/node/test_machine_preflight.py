@@ -154,6 +154,7 @@ def test_everything_that_is_wrong_is_told_at_once(host: Host) -> None:
     }
     assert "postgres (process 77) listens on port 2379" in wrong["Port-2379"].message
     assert "lack cpuset, pids" in wrong["SystemVerification"].message
+    assert "consent_wipe=true" in wrong["Leftovers"].remedy
     assert "etcd.yaml" in wrong["Leftovers"].message and "'Prod_1'" in wrong["NodeName"].message
     # What is ignored is still told.
     ignored = host.wrong(ports=(2379,), ignore=("swap", "Mem"))

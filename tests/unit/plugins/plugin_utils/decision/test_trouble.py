@@ -284,24 +284,29 @@ def test_a_full_database_is_told_with_the_command_that_makes_room() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "sick", "first", "consent", "others"),
+    ("count", "full", "sick", "first", "consent", "others"),
     [
-        (1, (), "Make room", True, False),
-        (2, (), "Make room", True, True),
-        (3, (), "Make room", False, True),
-        (3, ("m3",), "Bring etcd back on m3 first", False, True),
-        (5, ("m5",), "Make room", False, True),
-        (5, ("m4", "m5"), "Bring etcd back on m4, m5 first", False, True),
+        (1, 1, (), "Make room", True, False),
+        (2, 2, (), "Make room", True, True),
+        (3, 1, (), "Make room", False, True),
+        (3, 3, (), "Make room", False, True),
+        (3, 2, ("m3",), "Bring etcd back on m3 first", False, True),
+        (5, 4, ("m5",), "Make room", False, True),
+        (5, 3, ("m4", "m5"), "Bring etcd back on m4, m5 first", False, True),
     ],
 )
 def test_the_command_that_makes_room_is_one_that_is_not_refused(
-    count: int, sick: tuple[str, ...], first: str, consent: bool, others: bool
+    count: int, full: int, sick: tuple[str, ...], first: str, consent: bool, others: bool
 ) -> None:
     """The module refuses a pause that costs the quorum, and takes consent for it where no other member could keep it."""
     builder = healthy(count, replicas=count | 1)
     for name in sick:
         builder.sick_member(name)
-    builder.workload["etcd"]["alarms"].append({"memberID": member_id("m1"), "alarm": "NOSPACE"})
+    etcd = builder.workload["etcd"]
+    for identity in [member_id(f"m{number}") for number in range(1, full + 1)]:
+        etcd["alarms"].append({"memberID": identity, "alarm": "NOSPACE"})
+        # As the machines say it (module_utils/etcd/view.py).
+        etcd["statuses"][identity].update(healthy=False, message="alarm NOSPACE", leader=etcd["leader"])
     fix = next(each["fix"] for each in decide(builder.build())["blockedOn"] if each["reason"] == "EtcdAlarm")
     assert fix.startswith(first)
     assert ("defragment=true allow_interruption=true" in fix) is consent
