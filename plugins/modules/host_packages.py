@@ -222,7 +222,7 @@ def main() -> None:
         if left:
             raise NodeError(
                 f"This host carries a cluster, or what one left ({', '.join(left)}).",
-                f"Nothing was changed. Upgrade a node with the Action upgrade; where the cluster is gone, wipe the host: {leftovers.WIPE}.",
+                f"Nothing was changed. Run the Action upgrade for a node; where the cluster is gone, wipe the host: {leftovers.WIPE}.",
             )
         before, after = Preparation(packages.manager_of_system()).ensure(wanted, check=module.check_mode)
     changed = before != after
