@@ -8,8 +8,12 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
 
+KUBEADM = "#!/bin/sh\n[ $1 = version ] && echo v1.20.2\nexit 0\n"
+NO_ETCD = Credentials("/nonexistent/ca", "/nonexistent/crt", "/nonexistent/key")
 _BELOW = {
     "state": "state",
     "kubernetes": "kubernetes",
@@ -23,3 +27,16 @@ _BELOW = {
 def bootstrap_places(folder: Path, **more: t.Any) -> Places:
     """Return the places, with ``more`` of them or others."""
     return Places(**{**{name: str(folder / path) for name, path in _BELOW.items()}, **more})
+
+
+def places_with_kubeadm(folder: Path) -> Places:
+    """Return the places, with a script for kubeadm that does nothing."""
+    put(folder / "kubeadm", KUBEADM)
+    (folder / "kubeadm").chmod(0o755)
+    return bootstrap_places(folder, disks=Disks(kubelet=str(folder / "kubelet")))
+
+
+def put(path: Path, text: str = "1") -> None:
+    """Write a file, and the folders that lead to it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)

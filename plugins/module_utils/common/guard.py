@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import typing as t
 
@@ -256,6 +257,17 @@ def write_atomically(path: str, content: bytes, mode: int = 0o600, uid: int = -1
             os.unlink(partial)
         raise
     sync_directory(directory)
+
+
+def delete(path: str) -> None:
+    """Delete a file, or a folder with all that is in it.
+
+    No error if there is none.
+    """
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
 
 
 def sync_directory(path: str) -> None:

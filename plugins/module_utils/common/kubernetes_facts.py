@@ -111,7 +111,7 @@ _PATCH_TARGETS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (25, ("kubeletconfiguration",)),
     (0, ()),
 )
-_STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 
 # encryptionAlgorithm -> first minor whose kubeadm knows it (docs/reference/kubeadm.md, "Encryption algorithms").
 _ENCRYPTION_ALGORITHMS: dict[str, int] = {
@@ -233,7 +233,7 @@ def patches_flag(version: str) -> str:
 
 def patch_targets(version: str) -> tuple[str, ...]:
     """Return the targets that patches may have (docs/reference/kubeadm.md, "Patches")."""
-    return (*_STATIC_PODS, *_pick(_PATCH_TARGETS, version)) if patches_flag(version) else ()
+    return (*STATIC_PODS, *_pick(_PATCH_TARGETS, version)) if patches_flag(version) else ()
 
 
 def default_cri_socket(version: str) -> str:

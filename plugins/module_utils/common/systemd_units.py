@@ -87,7 +87,7 @@ def start(unit: str, description: str, words: t.Sequence[str], runner: Runner = 
 def stop(unit: str, runner: Runner = run) -> None:
     """Stop a unit with all its processes, and reset its failed state.
 
-    A unit that does not exist is no error.
+    A unit that does not exist is no error. ``unit`` may be a pattern, for all units whose name it fits.
     """
     runner(["systemctl", "kill", "--kill-who=all", "--signal=SIGTERM", f"{unit}.service"])
     done = runner(["systemctl", "stop", f"{unit}.service"])

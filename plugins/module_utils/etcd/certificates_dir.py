@@ -4,7 +4,7 @@
 """Folder of kubeadm's certificates on this machine: ``ClusterConfiguration.certificatesDir``.
 
 A machine has no ClusterConfiguration of its own: its API server's manifest and its kubelet's configuration name files in that folder. There is neither
-before kubeadm has begun nor after its reset; so a bootstrap and a reset keep a note of a folder that isn't the default.
+before kubeadm has begun nor after its reset, and a restore takes the manifest away; so all three keep a note of a folder that isn't the default.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ def note(state: str = guard.STATE_DIRECTORY) -> str:
 
 
 def made_by_kubeadm(kubernetes: str = guard.KUBERNETES_DIRECTORY, state: str = guard.STATE_DIRECTORY) -> str:
-    """Return the API server's folder, else the noted one, else ""."""
-    in_place, parked = (
-        _API_SERVER.search(guard.read_text(os.path.join(kubernetes, folder, "kube-apiserver.yaml")))
-        for folder in ("manifests", guard.PARKED_MANIFESTS)
-    )
+    """Return the folder that kubeadm has made its files in.
+
+    That is the one in the API server's manifest, else the noted one, else that of a manifest which a restart of the pod has moved out, else "".
+    """
     return (
-        guard.named_path(in_place.group(1) if in_place else "")
+        _in_manifest(os.path.join(kubernetes, "manifests", "kube-apiserver.yaml"))
         or guard.named_path(guard.read_text(note(state)))
-        or guard.named_path(parked.group(1) if parked else "")
+        or _in_manifest(os.path.join(kubernetes, guard.PARKED_MANIFESTS, "kube-apiserver.yaml"))
     )
 
 
@@ -67,3 +66,8 @@ def keep_note(kubernetes: str, state: str, folder: str = "") -> None:
     folder = folder or made_by_kubeadm(kubernetes, state)
     if folder and os.path.normpath(folder) != os.path.join(kubernetes, "pki"):
         guard.write_atomically(note(state), f"{folder}\n".encode())
+
+
+def _in_manifest(path: str) -> str:
+    found = _API_SERVER.search(guard.read_text(path))
+    return guard.named_path(found.group(1) if found else "")

@@ -14,8 +14,8 @@ import re
 
 from ..common import guard
 from ..common.guard import NodeError
+from ..common.kubernetes_facts import DEFAULT_ETCD_DATA_DIR
 
-DEFAULT = "/var/lib/etcd"
 DATA_DIR = re.compile(r"^(\s*- )([\"']?)--data-dir=([^\s\"']+)", re.MULTILINE)
 
 
@@ -32,7 +32,7 @@ def note(state: str) -> str:
     return os.path.join(state, "etcd-data")
 
 
-def current(kubernetes: str, state: str, default: str = DEFAULT) -> str:
+def current(kubernetes: str, state: str, default: str = DEFAULT_ETCD_DATA_DIR) -> str:
     """Return the folder of this machine's etcd.
 
     That is the one in its manifest, else the noted one, else that of a manifest which a restart of the pod has moved out, else the default.
@@ -45,7 +45,7 @@ def current(kubernetes: str, state: str, default: str = DEFAULT) -> str:
     )
 
 
-def keep_note(kubernetes: str, state: str, default: str = DEFAULT) -> None:
+def keep_note(kubernetes: str, state: str, default: str = DEFAULT_ETCD_DATA_DIR) -> None:
     """Write the note, where the folder isn't the default."""
     folder = current(kubernetes, state, default)
     if folder != default:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from ..common import guard, timed_command
 from ..common.https import Unreachable
+from ..common.kubernetes_facts import STATIC_PODS
 from ..common.values import now_rfc3339
 from ..etcd import local
 from ..etcd.certificates_dir import certificates_dir
@@ -43,7 +44,6 @@ from ..workload_api.api import (
 from ..workload_api.wanted import Wanted, read_wanted
 
 OBSERVATION_VERSION = "v1"
-STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 
 _SYSTEM = "/api/v1/namespaces/kube-system"
 _APPS = "/apis/apps/v1/namespaces/kube-system"

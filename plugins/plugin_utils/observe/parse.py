@@ -14,6 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.common.https import read_date
+from ...module_utils.common.kubernetes_facts import STATIC_PODS
 from ...module_utils.common.values import condition_in, format_moment, utc_time
 from ...module_utils.workload_api import trim
 from ...module_utils.workload_api.untrusted import integer as _integer
@@ -27,7 +28,6 @@ from ..workload import api_endpoints
 from . import parse_etcd
 
 Object = dict[str, t.Any]
-COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 _MAX_CONFIG = 262144
 _MAX_INFO = 256
 # An API server lets the annotations of one object, names and values together, have no more room.
@@ -117,7 +117,7 @@ def machine_facts(observation: t.Any) -> Object:
     bootstrap = _mapping(machine.get("bootstrap"))
     return {
         **{name: _text(machine.get(name)) for name in texts},
-        "staticPodManifests": [name for name in _sequence(machine.get("staticPodManifests")) if name in COMPONENTS],
+        "staticPodManifests": [name for name in _sequence(machine.get("staticPodManifests")) if name in STATIC_PODS],
         "etcdData": machine.get("etcdData") is True,
         "diskFreeBytes": _integer(machine.get("diskFreeBytes")),
         "certificates": {
@@ -211,7 +211,7 @@ def _pods(items: list[Object]) -> Object:
         component = _mapping(metadata.get("labels")).get("component")
         node = _text(spec.get("nodeName"))
         # The mirror pod of a static pod is named after both; anything else that carries the labels is somebody else's.
-        if component in COMPONENTS and node and metadata.get("name") == f"{component}-{node}":
+        if component in STATIC_PODS and node and metadata.get("name") == f"{component}-{node}":
             pods.setdefault(node, {})[component] = _pod(item, component)
     return pods
 

@@ -10,23 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ..kubeadm.certificate_files import CA, ETCD, FRONT_PROXY
 from ..objects.advice import AUTHORITY_ENDED
 from .planner_types import ClusterFacts, RefusedAction
 
 # kubeadm's names of the authorities, as ``ClusterFacts.certificates`` has them.
-NAMES = ("ca", "etcd-ca", "front-proxy-ca")
+_NAMES = {CA: "ca", ETCD: "etcd-ca", FRONT_PROXY: "front-proxy-ca"}
 # What the facts have in ``extra``: the controller's time (RFC 3339), with which ends are compared.
 EXTRA_NOW = "now"
 
 
-def require_valid(path: str, cluster: ClusterFacts, names: Collection[str] = NAMES) -> None:
+def require_valid(path: str, cluster: ClusterFacts, authorities: Collection[str] = tuple(_NAMES)) -> None:
     """Check that none of these authorities has ended on a Node.
 
-    ``path`` is the field of the request. An end that is unknown is no end.
+    ``path`` is the field of the request; the service account's key has no end. An end that is unknown is no end.
 
     Raises:
         RefusedAction: one has.
     """
+    names = {_NAMES[each] for each in authorities if each in _NAMES}
     now = str(cluster.extra.get(EXTRA_NOW) or "")
     for key, end in sorted(cluster.certificates.items()):
         node, _slash, name = key.partition("/")

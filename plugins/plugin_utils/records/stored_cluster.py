@@ -83,7 +83,8 @@ def apply_manifest(
     in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
     versions_in_place.settle(store, manifest)
     changes += stored_health_checks.delete_others(store, manifest) + stored_resource_sets.delete_others(store, manifest)
-    return changes + _in_place(store, manifest, before)
+    metadata = manifest.cluster["metadata"]
+    return changes + change_in_place(store, str(metadata.get("namespace", "default")), str(metadata["name"]), before)
 
 
 def _store_objects(
@@ -151,9 +152,13 @@ def _label(obj: Object, manifest: ClusterManifest) -> Object:
     return obj
 
 
-def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object]) -> list[str]:
-    metadata = manifest.cluster["metadata"]
-    objects = ClusterObjects.read(store, str(metadata.get("namespace", "default")), str(metadata["name"]))
+def change_in_place(store: Store, namespace: str, name: str, before: t.Optional[Object]) -> list[str]:
+    """Change a stored cluster's machines and workers in place.
+
+    Returns the changes in words.
+    ``before`` is the KubeadmControlPlane as it was before it was written.
+    """
+    objects = ClusterObjects.read(store, namespace, name)
     if objects is None:
         return []
     completed = versions_in_place.complete(objects)

@@ -30,10 +30,11 @@ from ..store import opening
 from ..store.base import Store, kind_ref_of
 from ..store.conflicts import retry_on_conflict
 from . import cluster_labels, stored_health_checks
-from .cluster_objects import CLUSTER, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
-from .propagation import changed_paths, propagate
+from .cluster_objects import CLUSTER, CONTROL_PLANE, FINALIZERS, Object, kind_of
+from .propagation import changed_paths
 from .secret_values import checked_secrets
-from .workers import stored_workers, versions_in_place
+from .stored_cluster import change_in_place
+from .workers import stored_workers
 
 # How messages name where a fault is, in place of a file.
 WHERE = "the store"
@@ -130,11 +131,7 @@ def _settle(
             )
     for warning in (*manifest.warnings, *of_secrets.warnings):
         warn(warning)
-    objects = ClusterObjects.read(store, namespace, name)
-    if objects is None:
-        return changes
-    completed = versions_in_place.complete(objects)
-    return changes + propagate(objects, before) + completed + stored_workers.propagate(objects)
+    return changes + change_in_place(store, namespace, name, before)
 
 
 def _refuse_without_control_plane(stored: t.Sequence[Object]) -> None:

@@ -25,7 +25,6 @@ from ...common.https import Unreachable
 from ...common.values import now_rfc3339
 from ...workload_api.api import own_server
 from .. import certificates_dir, data_dir
-from ..data_dir import etcd_data
 from ..gateway import Credentials, Gateway
 from ..local import Places, listens
 from ..snapshot import tool as etcd_tool
@@ -106,7 +105,7 @@ class Restore(Recovery):
                 f"{self.places.manifest} is not there, and no copy of it was kept.",
                 "Put etcd's manifest of this machine back; run again.",
             )
-        record["dataDir"] = etcd_data(guard.read_text(os.path.join(kept, "etcd.yaml")))
+        record["dataDir"] = data_dir.etcd_data(guard.read_text(os.path.join(kept, "etcd.yaml")))
         data = record["dataDir"]
         self.wait_until_stopped(kept, data)
 

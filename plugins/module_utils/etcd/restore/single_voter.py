@@ -30,7 +30,7 @@ from ...common.guard import NodeError
 from ...common.https import Unreachable
 from ...common.values import now_rfc3339
 from ...workload_api.api import ApiClient, own_server, read_access
-from ..data_dir import etcd_data, keep_note
+from .. import data_dir
 from ..gateway import Credentials, Gateway
 from ..local import FLAG, Places, flagged, with_flag
 from ..snapshot.tool import NoTool
@@ -141,14 +141,14 @@ class Recovery:
                 "Put etcd's manifest of this machine back; run again.",
             )
         # Without it nothing but the note tells a reset where the data is.
-        keep_note(self.places.kubernetes, self.places.state)
+        data_dir.keep_note(self.places.kubernetes, self.places.state)
         self._take_away()
-        data = etcd_data(guard.read_text(kept))
+        data = data_dir.etcd_data(guard.read_text(kept))
         database = os.path.join(data, "member", "snap", "db")
         self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop, ends=lambda: end_etcd(data))
 
     def _copy(self, record: dict[str, t.Any]) -> None:
-        source = os.path.join(etcd_data(guard.read_text(self._kept(record))), "member")
+        source = os.path.join(data_dir.etcd_data(guard.read_text(self._kept(record))), "member")
         copy = os.path.join(record["folder"], "etcd-data")
         partial = f"{copy}.partial"
         shutil.rmtree(partial, ignore_errors=True)
@@ -172,7 +172,7 @@ class Recovery:
 
     def _restore(self, record: dict[str, t.Any]) -> None:
         self._put_back(record)
-        data = etcd_data(guard.read_text(self._kept(record)))
+        data = data_dir.etcd_data(guard.read_text(self._kept(record)))
 
         def works() -> bool:
             if any(FLAG in words and f"--data-dir={data}" in words for words in map(_words, _pids())):

@@ -21,7 +21,7 @@ import time
 import typing as t
 from dataclasses import dataclass, field, replace
 
-from ...common import guard, systemd_units
+from ...common import guard, kubernetes_facts, systemd_units
 from ...common.guard import NodeError
 from ...common.redact import redact
 from ...common.values import now_rfc3339
@@ -49,7 +49,7 @@ class Places:
 
     state: str = guard.STATE_DIRECTORY
     kubernetes: str = "/etc/kubernetes"
-    etcd_data: str = "/var/lib/etcd"
+    etcd_data: str = kubernetes_facts.DEFAULT_ETCD_DATA_DIR
     kubeadm_run: str = "/run/kubeadm"
     sentinel: str = script.SENTINEL
     kubeadm: str = "kubeadm"
@@ -320,7 +320,7 @@ class Bootstrap:
         return replace(known, state=FAILED, stage=named, rc=rc, command=command, message=message, output=self._output())
 
     def _refuse_foreign(self) -> None:
-        marks = [os.path.join(self.places.kubernetes, "manifests", f"{name}.yaml") for name in leftovers.STATIC_PODS]
+        marks = [f"{self.places.kubernetes}/manifests/{name}.yaml" for name in kubernetes_facts.STATIC_PODS]
         marks += [os.path.join(self.places.kubernetes, name) for name in ("admin.conf", "kubelet.conf")]
         left = leftovers.present(self.places.kubernetes, self.places.state)
         if found := [*filter(os.path.exists, marks), *etcd_folders.data(self.places), *left]:

@@ -9,9 +9,9 @@ kubeadm's default, and ``etcd.local.dataDir``, which etcd's static pod manifest 
 from __future__ import annotations
 
 import os
-import shutil
 import typing as t
 
+from ...common import guard
 from ...etcd import data_dir
 
 if t.TYPE_CHECKING:
@@ -41,22 +41,11 @@ def empty(places: Places) -> None:
     """
     folder = current(places)
     for name in _names(places.etcd_data):
-        delete(os.path.join(places.etcd_data, name))
+        guard.delete(os.path.join(places.etcd_data, name))
     for name in _names(folder):
         if name == _MEMBER or name.startswith(_BESIDE):
-            delete(os.path.join(folder, name))
+            guard.delete(os.path.join(folder, name))
 
 
 def _names(folder: str) -> list[str]:
     return os.listdir(folder) if os.path.isdir(folder) else []
-
-
-def delete(path: str) -> None:
-    """Delete a file, or a folder with all that is in it.
-
-    No error if there is none.
-    """
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
-    elif os.path.lexists(path):
-        os.unlink(path)

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that an interrupted task of this collection leaves on a machine.
+"""Files that a restore, a recovery and a restart leave.
 
-They would act on its next cluster.
+Those of a completed task count, too: they hold data of its cluster, and records that the next cluster's tasks would take for their own.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 
 from ...common.guard import PARKED_MANIFESTS
+from ...common.kubernetes_facts import STATIC_PODS
 from ...etcd.restore import task_files
 
-STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
-
-# How a host without a claim that carries remnants of a cluster is wiped. kubeadm reset leaves most of them there.
+# How a host that carries remnants of a cluster is wiped, with a claim or without one. kubeadm reset leaves most of them there.
 WIPE = "the module host_claim with state=absent, machine=any and consent_wipe=true"
 
 

@@ -16,7 +16,7 @@ import shutil
 import typing as t
 
 from ...common import kubernetes_facts, kubernetes_versions, settings, systemd_units, timed_command
-from ...common.guard import NodeError, exclusive, read_text
+from ...common.guard import NodeError, delete, exclusive, read_text
 from ...common.redact import redact
 from ...etcd import certificates_dir, data_dir
 from ...etcd.gateway import Credentials, kubeadm_credentials
@@ -87,11 +87,9 @@ def reset(
         for path in (where.work, where.kubeadm_run):
             shutil.rmtree(path, ignore_errors=True)
         # The records at last: while one is there, a reset that was killed is done again.
-        for path in (
-            *leftovers.present(where.kubernetes, where.state),
-            *(where.sentinel, where.record, data_dir.note(where.state)),
-        ):
-            etcd_folders.delete(path)
+        records = where.sentinel, where.record, data_dir.note(where.state)
+        for path in (*leftovers.present(where.kubernetes, where.state), *records):
+            delete(path)
     return True
 
 

@@ -14,7 +14,7 @@ import shlex
 import typing as t
 from dataclasses import dataclass
 
-from ...common import settings
+from ...common import kubernetes_facts, settings
 
 # Cluster API's sentinel (docs/reference/cluster_api.md, "Creating a machine"; written where kubeadm succeeded).
 SENTINEL = "/run/cluster-api/bootstrap-success.complete"
@@ -123,7 +123,7 @@ class Disks:
     where the kubelet makes a folder for each pod that it takes; ``seconds`` are how long it may take for the static ones.
     """
 
-    etcd: str = "/var/lib/etcd"
+    etcd: str = kubernetes_facts.DEFAULT_ETCD_DATA_DIR
     kubelet: str = "/var/lib/kubelet"
     runtimes: tuple[str, ...] = ("/var/lib/containerd", "/var/lib/containers", "/var/lib/docker")
     manifests: str = "/etc/kubernetes/manifests"

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from ...common import guard, timed_command
 from ...common.guard import NodeError
+from ...common.kubernetes_facts import STATIC_PODS
 from ...etcd import data_dir
 from ...etcd.certificates_dir import certificates_dir
 from ..bootstrap import certificate_folders, etcd_folders, leftovers
@@ -30,7 +31,6 @@ from ..certificates.der import element
 
 # kubeadm's own list of container runtimes (docs/reference/kubeadm.md, "Container runtime").
 CRI_SOCKETS = ("/run/containerd/containerd.sock", "/var/run/crio/crio.sock", "/var/run/cri-dockerd.sock")
-STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 # Where systemd looks for programs, and so the units that run kubeadm.
 PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 # The kernel shows 15 characters of a program's name.
@@ -67,7 +67,7 @@ class HostPlaces:
 def traces(places: HostPlaces) -> list[str]:
     """Return the paths that a cluster left on this host.
 
-    They are kubeadm's and the kubelet's files, etcd's data, and what interrupted tasks of this collection left. Empty folders don't count.
+    They are kubeadm's and the kubelet's files, etcd's data, and what tasks of this collection left. Empty folders don't count.
     """
     kubernetes = places.node.kubernetes
     found = [os.path.join(kubernetes, "manifests", f"{name}.yaml") for name in STATIC_PODS]

@@ -188,7 +188,7 @@ def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
         fix = f"Find out whose it is. Never wipe it where its etcd is still a member. If it is no longer needed, wipe it: {leftovers.WIPE}."
         return [Check("Leftovers", False, ERROR, f"the machine carries a cluster{whose}: {', '.join(found)}", fix)]
     checks = []
-    wants = [name for name in host_facts.STATIC_PODS if name != "etcd" or wanted.etcd is None]
+    wants = [name for name in kubernetes_facts.STATIC_PODS if name != "etcd" or wanted.etcd is None]
     silent = [name for name in wants if name not in running]
     if silent:
         fix = "Look at the kubelet's journal and at the manifests in /etc/kubernetes/manifests."

@@ -25,7 +25,7 @@ def way_out(view: View) -> str:
     """Return the remedy: a command, and what has to come before it."""
     members = members_without_alarms(view, "NOSPACE")
     figures = quorum.figures(members)
-    if figures.healthy < figures.voters and figures.healthy - 1 < figures.quorum:
+    if figures.healthy < figures.voters and not figures.tolerance:
         silent = shortened([each.title for each in members if not each.learner and not each.counts], _SHOWN)
         first = f"Bring etcd back on {silent} first: without it no other member can pause. Then make"
     else:

@@ -208,9 +208,9 @@ def members_without_alarms(view: View, kind: str = "") -> list[quorum.MemberStat
     """
     alarms = view.etcd.get("alarms") or ()
     kept = [each for each in alarms if kind and each.get("alarm") != kind]
-    serving = {each.get("memberID") for each in alarms if each not in kept}
+    alarmed = {each.get("memberID") for each in alarms}
     statuses = {
-        identity: {**status, "healthy": True} if identity in serving and status.get("leader") else status
+        identity: {**status, "healthy": True} if identity in alarmed and status.get("leader") else status
         for identity, status in (view.etcd.get("statuses") or {}).items()
     }
     return quorum.member_states({**view.etcd, "alarms": kept, "statuses": statuses})

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common import settings
-from ...kubeadm.certificate_files import AUTHORITIES, CA, CONTROLLER_MANAGER, ETCD, FRONT_PROXY, SERVICE_ACCOUNT
+from ...kubeadm.certificate_files import AUTHORITIES, CA, CONTROLLER_MANAGER, ETCD, SERVICE_ACCOUNT
 from ...objects.actions import FieldError
 from ..ended_authorities import require_valid
 from ..planner_types import ClusterFacts, GroupPlan, RefusedAction
@@ -23,8 +23,6 @@ PATH = "spec.rotateCertificateAuthorities"
 # of which neither is a quorum without the other.
 OUTAGE = "acceptOutage"
 _FIELDS = ("authorities", "tokensTimeoutSeconds", "restartWorkloads", OUTAGE)
-# kubeadm's names of them.
-_KUBEADM = {CA: "ca", ETCD: "etcd-ca", FRONT_PROXY: "front-proxy-ca"}
 # Whose pods are restarted that have a token of the old key: nobody's, kube-proxy's and CoreDNS's, or everybody's.
 NONE, ADDONS, ALL = "None", "Addons", "All"
 WORKLOADS = (NONE, ADDONS, ALL)
@@ -107,7 +105,7 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
     if not facts.control_plane_nodes:
         raise RefusedAction(PATH, None, "the cluster has no control plane Node", "Look at: kubectl get nodes.")
     # Before the API: it answers no one where its own has ended.
-    require_valid(PATH, facts, [_KUBEADM[each] for each in authorities if each in _KUBEADM])
+    require_valid(PATH, facts, authorities)
     if not facts.api_answers:
         raise RefusedAction(
             PATH,

@@ -25,6 +25,7 @@ from ...records.machine_objects import node_name
 from ...records.workers import versions_in_place
 from ...workload import swap
 from .. import freeze
+from ..ended_authorities import EXTRA_NOW
 from ..matching import NodeNow
 from ..node_selector import ROLE_LABELS
 from ..planner_types import ClusterFacts, NodeFacts
@@ -211,7 +212,7 @@ class Facts:
                 own = spec.get(section) or {}
                 ignored.update((own.get("nodeRegistration") or {}).get("ignorePreflightErrors") or [])
         return {
-            "now": now_rfc3339(),
+            EXTRA_NOW: now_rfc3339(),
             "ignorePreflightErrors": sorted(ignored),
             "deployments": versions_in_place.recorded(self._objects),
             "recordedVersion": str(((self._objects.control_plane or {}).get("spec") or {}).get("version") or ""),

@@ -10,40 +10,28 @@ import os
 from pathlib import Path
 
 import pytest
-from bootstrap_places import bootstrap_places
+from bootstrap_places import KUBEADM, NO_ETCD, places_with_kubeadm, put
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import reset
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import (
     Bootstrap,
     Places,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import host_facts
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
-
-KUBEADM = "#!/bin/sh\n[ $1 = version ] && echo v1.20.2\nexit 0\n"
-NO_ETCD = Credentials("/nonexistent/ca", "/nonexistent/crt", "/nonexistent/key")
 
 
 @pytest.fixture(name="places")
 def _places(tmp_path: Path) -> Places:
-    put(tmp_path / "kubeadm", KUBEADM)
-    (tmp_path / "kubeadm").chmod(0o755)
-    return bootstrap_places(tmp_path, disks=Disks(kubelet=str(tmp_path / "kubelet")))
+    return places_with_kubeadm(tmp_path)
 
 
 @pytest.fixture(name="host")
 def _host(places: Places, tmp_path: Path) -> host_facts.HostPlaces:
     (tmp_path / "proc").mkdir()
     return host_facts.HostPlaces(node=places, kubelet_state=str(tmp_path / "kubelet"), proc=str(tmp_path / "proc"))
-
-
-def put(path: Path, text: str = "1") -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
 
 
 def undo(places: Places, systemd: StandInSystemd) -> bool:

@@ -111,7 +111,8 @@ def problems(places: HostPlaces, wanted: Wanted = WANTED, mine: Claim = MINE) ->
     with pytest.raises(Unfit) as error:
         claim.claim(mine, wanted, check=False, places=places)
     assert (Path(places.claim).read_bytes() if os.path.exists(places.claim) else None) == before
-    assert all(each.fix.endswith(".") for each in error.value.missing)
+    ends = {"ForeignCluster": "consent_wipe=true."}
+    assert all(each.fix.endswith(ends.get(each.check, ".")) for each in error.value.missing)
     return {each.check: each.message for each in error.value.missing}
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a restore, a recovery and a restart that did not end leave on a machine, and its reset; kubeadm is a script."""
+"""What a restore, a recovery and a restart leave on a machine, whether they ended or not, and its reset; kubeadm is a script."""
 
 from __future__ import annotations
 
@@ -10,28 +10,24 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from bootstrap_places import bootstrap_places
+from bootstrap_places import NO_ETCD, places_with_kubeadm, put
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import systemd_units
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import Places as EtcdPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.from_snapshot import (
     RestorePlaces,
     take_manifests_away,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.single_voter import Bounds, Recovery
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import reset
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import leftovers, reset
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import (
     Bootstrap,
     Places,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import host_facts
 
-KUBEADM = "#!/bin/sh\n[ $1 = version ] && echo v1.20.2\nexit 0\n"
-NO_ETCD = Credentials("/nonexistent/ca", "/nonexistent/crt", "/nonexistent/key")
 LEFT = (
     "state/recover-single-voter.json",
     "state/recover-single-voter/aa-1/etcd-data/member/snap/db",
@@ -44,14 +40,7 @@ LEFT = (
 
 @pytest.fixture(name="places")
 def _places(tmp_path: Path) -> Places:
-    put(tmp_path / "kubeadm", KUBEADM)
-    (tmp_path / "kubeadm").chmod(0o755)
-    return bootstrap_places(tmp_path, disks=Disks(kubelet=str(tmp_path / "kubelet")))
-
-
-def put(path: Path, text: str = "1") -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    return places_with_kubeadm(tmp_path)
 
 
 def undo(places: Places, systemd: StandInSystemd) -> bool:
@@ -100,7 +89,7 @@ def test_each_of_it_counts(places: Places, systemd: StandInSystemd, tmp_path: Pa
     config = f"{places.kubeadm_run}/kubeadm.yaml"
     wanted: dict[str, t.Any] = {"kind": "init", "kubeadmVersion": "v1.20.2", "config": "kind: InitConfiguration\n"}
     wanted["kubeadmArgs"] = ["init", "--config", config]
-    with pytest.raises(NodeError, match="already carries a cluster"):
+    with pytest.raises(NodeError, match=f"already carries a cluster.*wipe the machine: {leftovers.WIPE}"):
         Bootstrap(places, systemd).start("step-1", wanted)
     assert undo(places, systemd)
     assert host_facts.traces(host) == []
@@ -109,11 +98,14 @@ def test_each_of_it_counts(places: Places, systemd: StandInSystemd, tmp_path: Pa
 def take_etcds_manifest_away(places: Places, how: str) -> None:
     """Have etcd's manifest out of its place, as a fence, a recovery or a restart has it at some time."""
     if how == "fence":
+        os.makedirs(places.state)
         etcd = RestorePlaces(places.state, places.kubernetes, kubelet="")
         take_manifests_away(etcd, f"{places.state}/etcd-restore/fenced/manifests")
     elif how == "recovery":
         recovery = Recovery(EtcdPlaces(places.state, places.kubernetes, kubelet=""), Bounds(stop=0.0))
-        recovery.write({"state": "Started", "folder": f"{places.state}/recover-single-voter/aa-1", "done": []})
+        folder = f"{places.state}/recover-single-voter/aa-1"
+        os.makedirs(folder)
+        recovery.write({"state": "Started", "folder": folder, "done": []})
         recovery._stop(recovery.read())
     else:
         parked = Path(places.kubernetes) / "kubeadm-control-plane"
@@ -129,7 +121,6 @@ def test_etcds_data_elsewhere_is_found_without_its_manifest(
     put(tmp_path / "kubernetes/manifests/etcd.yaml", f"spec:\n  - command:\n    - etcd\n    - --data-dir={folder}\n")
     for name in ("member/wal/0.wal", "member-before-fenced/snap/db", "theirs"):
         put(folder / name)
-    os.makedirs(f"{places.state}/recover-single-voter/aa-1")
     take_etcds_manifest_away(places, how)
     assert not (tmp_path / "kubernetes/manifests/etcd.yaml").exists()
     assert undo(places, systemd)

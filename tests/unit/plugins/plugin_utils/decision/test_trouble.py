@@ -284,33 +284,38 @@ def test_a_full_database_is_told_with_the_command_that_makes_room() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "full", "sick", "first", "consent", "others"),
+    ("count", "full", "sick", "corrupt", "first"),
     [
-        (1, 1, (), "Make room", True, False),
-        (2, 2, (), "Make room", True, True),
-        (3, 1, (), "Make room", False, True),
-        (3, 3, (), "Make room", False, True),
-        (3, 2, ("m3",), "Bring etcd back on m3 first", False, True),
-        (5, 4, ("m5",), "Make room", False, True),
-        (5, 3, ("m4", "m5"), "Bring etcd back on m4, m5 first", False, True),
+        (1, 1, (), (), "Make room"),
+        (2, 2, (), (), "Make room"),
+        (3, 1, (), (), "Make room"),
+        (3, 3, (), (), "Make room"),
+        (3, 2, ("m3",), (), "Bring etcd back on m3 first"),
+        (3, 3, ("m3",), (), "Bring etcd back on m3 first"),
+        (3, 1, (), ("m3",), "Bring etcd back on m3 first"),
+        (5, 4, ("m5",), (), "Make room"),
+        (5, 3, ("m4", "m5"), (), "Bring etcd back on m4, m5 first"),
     ],
 )
 def test_the_command_that_makes_room_is_one_that_is_not_refused(
-    count: int, full: int, sick: tuple[str, ...], first: str, consent: bool, others: bool
+    count: int, full: int, sick: tuple[str, ...], corrupt: tuple[str, ...], first: str
 ) -> None:
     """The module refuses a pause that costs the quorum, and takes consent for it where no other member could keep it."""
     builder = healthy(count, replicas=count | 1)
     for name in sick:
         builder.sick_member(name)
     etcd = builder.workload["etcd"]
-    for identity in [member_id(f"m{number}") for number in range(1, full + 1)]:
-        etcd["alarms"].append({"memberID": identity, "alarm": "NOSPACE"})
-        # As the machines say it (module_utils/etcd/view.py).
-        etcd["statuses"][identity].update(healthy=False, message="alarm NOSPACE", leader=etcd["leader"])
-    fix = next(each["fix"] for each in decide(builder.build())["blockedOn"] if each["reason"] == "EtcdAlarm")
+    raised = [(f"m{number}", "NOSPACE") for number in range(1, full + 1)] + [(name, "CORRUPT") for name in corrupt]
+    for name, alarm in raised:
+        etcd["alarms"].append({"memberID": member_id(name), "alarm": alarm})
+        if name not in sick:
+            # As the machines say it (module_utils/etcd/view.py).
+            own = etcd["statuses"][member_id(name)]
+            own.update(healthy=False, message=f"alarm {alarm}", leader=etcd["leader"])
+    fix = next(each["fix"] for each in decide(builder.build())["blockedOn"] if "alarm NOSPACE" in each["message"])
     assert fix.startswith(first)
-    assert ("defragment=true allow_interruption=true" in fix) is consent
-    assert ("all but the last may say" in fix) is others
+    assert ("defragment=true allow_interruption=true" in fix) is (count <= 2)
+    assert ("all but the last may say" in fix) is (count > 1)
 
 
 def test_existing_hosts_are_named_as_the_users_inventory_has_them() -> None:

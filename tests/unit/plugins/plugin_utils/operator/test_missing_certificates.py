@@ -72,4 +72,6 @@ def test_kubeadm_looked_in_another_folder(tmp_path: Path, names: list[str], said
     ],
 )
 def test_what_a_node_need_not_have(tmp_path: Path, said: list[str], absent: list[str], external: bool) -> None:
-    renewal(tmp_path, ["all"], said, absent, external).run()
+    run = renewal(tmp_path, ["all"], said, absent, external)
+    run.run()
+    assert f"certificates end {LATER} or later" in run.notes()[-1]
