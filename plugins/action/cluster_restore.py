@@ -23,7 +23,6 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer
 from ..plugin_utils.decision import ownership
-from ..plugin_utils.documents.names import typed_name
 from ..plugin_utils.objects import advice, kinds, origin
 from ..plugin_utils.objects.restore_note import BEGUN, DONE
 from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
@@ -186,8 +185,8 @@ class ActionModule(ControlPlaneAction):
             text += f" Reconcile replaces {', '.join(stopped)}, which it stopped."
         if silent:
             text += (
-                f" Not reached, so that it is not known whether it stopped them: {', '.join(silent)}. Where one was, have it replaced: "
-                f"playbook kubeadm.control_plane.remediate -e control_plane_machines={typed_name(silent[0])}."
+                f" Not reached, so that it is not known whether it stopped them: {', '.join(silent)}."
+                f" Have those that it stopped replaced {advice.replace(*silent)}."
             )
         return self._said(objects, True, text)
 
@@ -360,10 +359,12 @@ def _refuse(objects: ClusterObjects) -> None:
         raise ControlPlaneFailure(
             f"the cluster {objects.title} is marked for deletion. Nothing was done. Run delete, which ends it."
         )
-    if objects.paused:
-        why = "; ".join(pause.reasons(objects.store, objects.namespace, objects.name))
+    if why := pause.reasons(objects.store, objects.namespace, objects.name):
+        adopting = any(kinds.is_paused_by_adoption(each) for each in (objects.cluster, objects.control_plane) if each)
+        todo = "" if adopting else ": remove spec.paused, its annotation, or the ConfigMap of its namespace"
         raise ControlPlaneFailure(
-            f"the cluster {objects.title} is paused: {why}. Nothing was done. Run this again once that pause has ended."
+            f"the cluster {objects.title} is paused: {'; '.join(why)}. Nothing was done. "
+            f"Run this again once that pause has ended{todo}."
         )
     if objects.others:
         # Restored without them, their etcd would go on as a second cluster.

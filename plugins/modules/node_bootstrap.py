@@ -135,12 +135,10 @@ options:
         description: The folder of etcd's data (C(etcd.local.dataDir)), whose disk is checked. Without it, C(/var/lib/etcd).
         version_added: 0.10.0
         type: str
-        default: ""
       certificatesDir:
         description: The folder of kubeadm's certificates, which is noted for O(state=absent). Without it, C(/etc/kubernetes/pki).
         version_added: 0.10.0
         type: str
-        default: ""
       caCertPath:
         description: The file of the CA's certificate that C(kubeadm join) writes, which is noted for O(state=absent). Without it, kubeadm's own.
         version_added: 0.10.0
@@ -313,8 +311,8 @@ DATA_OPTIONS = {
     "preKubeadmCommands": {"type": "list", "elements": "str", "default": []},
     "postKubeadmCommands": {"type": "list", "elements": "str", "default": []},
     "images": arguments.IMAGES,
-    "etcdDataDir": {"type": "str", "default": ""},
-    "certificatesDir": {"type": "str", "default": ""},
+    "etcdDataDir": {"type": "str"},
+    "certificatesDir": {"type": "str"},
     "caCertPath": {"type": "str"},
 }
 

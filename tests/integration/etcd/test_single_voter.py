@@ -378,3 +378,15 @@ def test_a_disk_that_cannot_be_measured_is_told_with_its_remedy(node: Node, lost
         NodeError, match=rf"{state}/none can't be used: No such file.* Nothing was begun\. On this machine:"
     ):
         unit.start(lost.hex_id, "m2", check=True)
+
+
+def test_one_that_could_not_be_started_after_it_was_recorded_is_continued(node: Node, lost: Member) -> None:
+    def refuse(*_unused: t.Any) -> t.Any:
+        raise FileNotFoundError(2, "No such file", "systemd-run")
+
+    unit = Unit(Recovery(node.places, runner=refuse), Looks(1, 0.0))
+    with pytest.raises(NodeError, match=r"systemd-run can't be used: No such file\. The next run continues it\."):
+        unit.start(lost.hex_id, "m2")
+    assert node.unit().look().state == "Interrupted"
+    _report, started = node.unit().start(lost.hex_id, "m2")
+    assert started and node.unit().wait(60).state == "Succeeded" and node.names() == ["m1"]

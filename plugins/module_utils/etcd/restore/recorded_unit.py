@@ -22,6 +22,7 @@ from ...common import carried, guard, systemd_units
 from .single_voter import SETTLED, STARTED, SUCCEEDED, Recovery
 
 ABSENT, RUNNING, INTERRUPTED = "Absent", "Running", "Interrupted"
+CONTINUES = "The next run continues it."
 _POLL_SECONDS = 0.5
 
 
@@ -44,14 +45,17 @@ class Report:
 
 
 @contextlib.contextmanager
-def files_in_words() -> t.Iterator[None]:
-    """Raise NodeError with the remedy for an OSError."""
+def files_in_words(state: str = "Nothing was begun.") -> t.Iterator[None]:
+    """Raise NodeError with the remedy for an OSError.
+
+    ``state`` says how far the task is.
+    """
     try:
         yield
     except OSError as error:
         path = str(error.filename or guard.STATE_DIRECTORY)
         raise guard.NodeError(
-            f"{path} can't be used: {error.strerror or error}.", f"Nothing was begun. {guard.remedy(path, error)}"
+            f"{path} can't be used: {error.strerror or error}.", f"{state} {guard.remedy(path, error)}"
         ) from error
 
 
@@ -113,7 +117,9 @@ class RecordedUnit:
 
         With ``check`` nothing is started; the report is the same.
         """
-        if not check:
+        if check:
+            return Report(RUNNING, record)
+        with files_in_words(CONTINUES):
             code = os.path.join(str(record["folder"]), "code")
             program = carried.carry(code, self.PROGRAM, "perform", self.work.places.text())
             unit = self.unit_name(record)

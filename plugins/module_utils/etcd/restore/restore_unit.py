@@ -25,7 +25,7 @@ from ..local import Membership, flagged, membership, stored_membership
 from ..snapshot.revision import Contents, revision, verified
 from ..types import to_hex
 from .from_snapshot import STATIC_PODS, Restore, aside, member_identity, take_manifests_away
-from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report, files_in_words
+from .recorded_unit import ABSENT, CONTINUES, INTERRUPTED, RUNNING, RecordedUnit, Report, files_in_words
 from .single_voter import FAILED, STARTED, SUCCEEDED, stamp
 from .task_files import RESTORE_FOLDER, RESTORE_UNIT
 
@@ -235,9 +235,10 @@ class Unit(RecordedUnit):
             "startedAt": begun,
         }
         if not check:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            unfence(self.restore)
-            self.restore.write(record)
+            with files_in_words(CONTINUES):
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+                unfence(self.restore)
+                self.restore.write(record)
         return self.run(record, check)
 
 

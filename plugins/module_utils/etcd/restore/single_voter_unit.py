@@ -105,8 +105,7 @@ class Unit(RecordedUnit):
                 text = "etcd is its only member already"
                 return Report(SUCCEEDED, {"memberID": member_id, "lost": lost, "message": text}), False
             self._require_loss(seen, from_hex(member_id))
-            with files_in_words():
-                return self._begin(seen, member_id, lost, check), True
+            return self._begin(seen, member_id, lost, check), True
 
     def _require_own(self, record: t.Mapping[str, t.Any]) -> None:
         """Refuse to resume a recovery of another member or cluster.
@@ -157,8 +156,9 @@ class Unit(RecordedUnit):
                 "Nothing was changed. Put the manifest back as kubeadm wrote it, then try again.",
             )
         data = etcd_data(manifest)
-        needed = space_needed(data)
-        disk = os.statvfs(os.path.dirname(places.state) or "/")
+        with files_in_words():
+            needed = space_needed(data)
+            disk = os.statvfs(os.path.dirname(places.state) or "/")
         free = disk.f_bavail * disk.f_frsize
         if free < needed:
             raise NodeError(
@@ -180,8 +180,9 @@ class Unit(RecordedUnit):
             "startedAt": begun,
         }
         if not check:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            self.recovery.write(record)
+            with files_in_words():
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+                self.recovery.write(record)
         return self.run(record, check)
 
 

@@ -75,11 +75,12 @@ def way_out(view: View, ended: Collection[Ended], reachable: bool) -> str:
     flag = _flag(view)
     text = (
         f"Run {ACTION}, which needs no API. By hand, on {', then '.join(names)}: kubeadm certs renew all{flag} (before 1.20: kubeadm alpha certs "
-        "renew all; it needs the authorities' keys in certificatesDir, else have them signed), then restart the static pods, so that they "
+        f"renew all{flag}; it needs the authorities' keys in certificatesDir, else have them signed), then restart the static pods, so that they "
         "read them: move the files in /etc/kubernetes/manifests away, wait until the four have ended, and move them back."
     )
     if reachable:
-        text += f" Or have the machine replaced: playbook kubeadm.control_plane.remediate -e control_plane_machines={names[0]}."
+        machines = "machine" if len(names) == 1 else "machines"
+        text += f" Or have the {machines} replaced: playbook kubeadm.control_plane.remediate -e control_plane_machines={','.join(names)}."
     return text + " etcd's data is not touched by any of this."
 
 

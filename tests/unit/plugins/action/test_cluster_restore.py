@@ -23,9 +23,11 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
     CONTROL_PLANE,
     MACHINE,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import pause
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 CONSENT = "prod:everythingAfterRevision:90:etcdOf:b,c"
+REMOVE = "Run this again once that pause has ended: remove spec.paused, its annotation, or the ConfigMap of its namespace."
 SUCCEEDED = {"state": "Succeeded", "finishedAt": "2026-07-03T14:15:02Z", "dataBefore": "/var/lib/etcd/member-before"}
 
 
@@ -155,18 +157,28 @@ def test_an_etcd_that_works_and_clusters_that_are_none_are_left_alone(world: Wor
     world.leader = "00000000000000aa"
     working = world.run(consent=CONSENT)
     assert (working["changed"], world.calls) == (False, []) and "nothing has to be restored" in working["msg"]
-    world.change(CLUSTER, "prod", lambda each: each["spec"].update(paused=True))
-    said = world.run(consent=CONSENT)["msg"]
-    assert "is paused: Cluster spec.paused is true. Nothing was done" in said
-    world.change(CLUSTER, "prod", lambda each: each["spec"].update(paused=False))
-    name = world.store.list(CONTROL_PLANE, "default")[0]["metadata"]["name"]
-    flag = {kinds.ANNOTATION_PAUSED: kinds.PAUSED_BY_ADOPTION}
-    world.change(CONTROL_PLANE, name, lambda each: each["metadata"].setdefault("annotations", {}).update(flag))
-    said = world.run(consent=CONSENT)["msg"]
-    assert "run the playbook adopt again" in said and "Remove" not in said
-    world.change(CONTROL_PLANE, name, lambda each: each["metadata"]["annotations"].pop(kinds.ANNOTATION_PAUSED))
-    world.change(CLUSTER, "prod", lambda each: (each["spec"].update(paused=False), each.update(status={}))[1])
+    world.change(CLUSTER, "prod", lambda each: each.update(status={}))
     assert "has never had a control plane" in world.run(consent=CONSENT)["msg"]
+
+
+@pytest.mark.parametrize(
+    ("how", "why", "fix"),
+    [
+        ("field", "Cluster spec.paused is true", REMOVE),
+        ("adoption", "run the playbook adopt again, which removes it", "Run this again once that pause has ended."),
+        ("ConfigMap", f"the ConfigMap {pause.NAME} of the namespace default is there", REMOVE),
+    ],
+)
+def test_a_paused_cluster_is_left_alone(world: World, how: str, why: str, fix: str) -> None:
+    if how == "field":
+        world.change(CLUSTER, "prod", lambda each: each["spec"].update(paused=True))
+    elif how == "adoption":
+        flag = {kinds.ANNOTATION_PAUSED: kinds.PAUSED_BY_ADOPTION}
+        world.change(CONTROL_PLANE, "prod", lambda each: each["metadata"].update(annotations=flag))
+    else:
+        metadata = {"name": pause.NAME, "namespace": "default"}
+        world.store.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    assert f"{why}. Nothing was done. {fix}" in world.run(consent=CONSENT)["msg"] and world.calls == []
 
 
 def test_an_etcd_that_lives_where_nobody_can_stop_it_ends_it_before_anybody_is_asked(world: World) -> None:
@@ -347,10 +359,12 @@ def test_a_machine_that_is_silent_when_a_started_restore_ends_is_named(world: Wo
     """Whether it was stopped is not known, so that nothing replaces it by itself; one that is marked is replaced."""
     begin(world)
     world.silent, world.leader = {"b", "c"}, "00000000000000aa"
+    ended = world.run(consent=CONSENT, check=True)["msg"]
+    assert "not known whether it stopped them: b, c. Have those" in ended and "control_plane_machines=b,c)" in ended
     flag = {kinds.ANNOTATION_REMEDIATE_MACHINE: ""}
     world.change(MACHINE, "c", lambda each: each["metadata"].setdefault("annotations", {}).update(flag))
     ended = world.run(consent=CONSENT)["msg"]
-    assert "not known whether it stopped them: b. Where one was" in ended and "control_plane_machines=b" in ended
+    assert "not known whether it stopped them: b. Have those" in ended and "control_plane_machines=b)" in ended
     assert "Reconcile replaces" not in ended and world.marked() == ["c"]
 
 

@@ -26,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstr
     read_state,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
+from ansible_collections.kubeadm.control_plane.plugins.modules.node_bootstrap import DATA_OPTIONS
 
 TOKEN = "abcdef.0123456789abcdef"
 KUBEADM = """#!/bin/sh
@@ -149,8 +150,9 @@ def test_what_is_written_before_the_start_is_readable_by_root_alone(places: Plac
 def test_a_second_call_never_starts_a_second_unit(places: Places, systemd: StandInSystemd) -> None:
     wanted = data(places, preKubeadmCommands=["sleep 60"])
     Bootstrap(places, systemd).start("step-1", wanted)
-    # The module has an option since then, which isn't given.
-    report, started = Bootstrap(places, systemd).start("step-1", {**wanted, "newOption": None})
+    # The module has more options since then, which aren't given.
+    since = {name: option.get("default") for name, option in DATA_OPTIONS.items()}
+    report, started = Bootstrap(places, systemd).start("step-1", {**since, **wanted})
     assert (report.state, started, report.data_matches) == ("Running", False, True)
     report, started = Bootstrap(places, systemd).start("step-1", data(places, config="other: yes\n"))
     assert (report.state, started, report.data_matches) == ("Running", False, False)

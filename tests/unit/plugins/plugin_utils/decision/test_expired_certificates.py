@@ -65,6 +65,7 @@ def test_ended_on_one_machine_blocks_what_is_due_and_names_both_ways_out() -> No
     assert "machine m2 (" in found["message"] and "m1" not in found["message"]
     assert "kubeadm certs renew all" in found["fix"] and "remediate -e control_plane_machines=m2" in found["fix"]
     assert blocked(tell(healthy(3), "m2")) == found, "also where nothing is due"
+    assert "remediate -e control_plane_machines=m2,m3." in blocked(tell(healthy(3), "m2", "m3"))["fix"]
 
 
 def test_the_machine_itself_may_be_replaced() -> None:
@@ -85,7 +86,8 @@ def test_by_hand_kubeadm_is_told_the_folder_that_it_cannot_know(folder: str, fla
     """Without an API it takes its default, finds nothing there and renews nothing."""
     builder = tell(healthy(1).unreachable(), "m1")
     builder.spec["kubeadmConfigSpec"]["clusterConfiguration"]["certificatesDir"] = folder
-    assert f": kubeadm certs renew all{flag} (before 1.20" in blocked(builder)["fix"]
+    fix = blocked(builder)["fix"]
+    assert f": kubeadm certs renew all{flag} (before 1.20: kubeadm alpha certs renew all{flag};" in fix
 
 
 def test_an_authority_that_has_ended_is_renewed_by_nothing() -> None:
