@@ -27,7 +27,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 CONSENT = "prod:everythingAfterRevision:90:etcdOf:b,c"
-REMOVE = "Run this again once that pause has ended: remove spec.paused, its annotation, or the ConfigMap of its namespace."
+REMOVE = (
+    "Run this again once that pause has ended: remove spec.paused, its annotation, or the ConfigMap of its namespace."
+)
 SUCCEEDED = {"state": "Succeeded", "finishedAt": "2026-07-03T14:15:02Z", "dataBefore": "/var/lib/etcd/member-before"}
 
 
