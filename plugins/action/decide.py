@@ -354,8 +354,8 @@ class ActionModule(ControlPlaneAction):
 
     def _plan_ended(self, seen: Seen, plan: plan_and_reconcile.FollowedPlan) -> dict[str, t.Any]:
         said = (
-            f"the plan {plan.title} has no step left. What would follow now is not part of it: {decision_text.describe(seen.decision)}. "
-            "Make a new plan for that, or reconcile without one."
+            f"the plan {plan.title} has no step left. What would follow now is not part of it: {decision_text.describe(seen.decision)}."
+            f"{worker_obstacles.failed(seen.snapshot)} Make a new plan for that, or reconcile without one."
         )
         self.progress(seen.objects.name, said)
         return {**_result(seen.decision, said), "prepare": []}

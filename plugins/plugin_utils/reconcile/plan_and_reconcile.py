@@ -34,7 +34,7 @@ from ..records.plans import kept_plans
 from ..records.resource_sets import stored_resource_sets
 from ..store.base import Store
 from ..store.overlay import OverlayStore
-from . import plan_files
+from . import plan_files, worker_obstacles
 
 POLICY_SPEC: dict[str, t.Any] = {"type": "str", "default": "allow", "choices": ["allow", "ask", "never"]}
 CONSENT_SPEC: dict[str, t.Any] = {"type": "list", "elements": "str", "default": []}
@@ -221,7 +221,7 @@ class FollowedPlan:
         check_spec(self, wanted_parts(objects))
         found = position(self.document, snapshot, decision)
         if found.step is None and not found.ended and decision["action"] not in terms.ENDINGS:
-            raise self._left(objects, found, decision)
+            raise self._left(objects, found, decision, worker_obstacles.failed(snapshot))
         if begins and found.step is not None:
             leaves = departure(self.document, found.step, snapshot, decision)
             if leaves is not None:
@@ -247,7 +247,7 @@ class FollowedPlan:
             f"What to type: make a new plan ({self.renewal}). To continue without a plan, reconcile without {OPTIONS}."
         )
 
-    def _left(self, objects: ClusterObjects, found: Position, decision: Object) -> ControlPlaneFailure:
+    def _left(self, objects: ClusterObjects, found: Position, decision: Object, failed: str) -> ControlPlaneFailure:
         nearest = t.cast(Object, found.nearest)
         stop = f"before step {nearest['step']} ({headline(nearest)})" if "step" in nearest else "at the plan's end"
         lines = [f"{objects.title} is not as the plan {self.title} expects, so nothing more was done."]
@@ -261,6 +261,8 @@ class FollowedPlan:
             lines += [f"  {_line(each)}" for each in found.differences[:_SHOWN]]
             if len(found.differences) > _SHOWN:
                 lines.append(f"  and {len(found.differences) - _SHOWN} more")
+        # The workers that this run could not remove are no difference of the state, and may be the cause.
+        lines += [failed.strip()] if failed else []
         lines.append(self._what_to_type())
         return ControlPlaneFailure("\n".join(lines), difference=list(found.differences))
 

@@ -23,7 +23,12 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.pla
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.follow import departure, position
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.predict import predict
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import worker_obstacles
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.public import public_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import (
+    plan_and_reconcile,
+    worker_obstacles,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.plans import kept_plans
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
@@ -40,6 +45,21 @@ def planned(builder: WorkerBuilder, **policy: Any) -> Object:
     snapshot = builder.build()
     snapshot["policy"] = policy
     return make_plan(snapshot, NOW, lambda domain: f"prod-{domain or 'x'}")
+
+
+def objects_of(snapshot: Object) -> ClusterObjects:
+    """A snapshot's desired state as objects of a store."""
+    return ClusterObjects(
+        store=FileStore("/nonexistent"),
+        namespace="default",
+        name="prod",
+        cluster=snapshot["cluster"],
+        control_plane=snapshot["controlPlane"],
+        infrastructure_cluster=snapshot.get("infrastructureCluster"),
+        machine_template=snapshot.get("machineTemplate"),
+        machines=[],
+        infrastructure_machines={},
+    )
 
 
 def names_of(document: Object) -> list[str]:
@@ -119,3 +139,21 @@ def test_a_removal_that_hangs_holds_no_approved_one() -> None:
     snapshot = predict(snapshot, decision)
     found = decide(snapshot)
     assert (found["action"], [each["reason"] for each in found["blockedOn"]]) == (terms.BLOCKED, ["WorkerNotRemoved"])
+
+
+def test_a_removal_that_failed_is_named_where_the_plan_breaks_off() -> None:
+    """The state is as the next step expects it, and fewer workers follow from it: without the cause the plan would seem to be wrong."""
+    builder = deployment(healthy(1), 3).strategy(0, 2)
+    for name in "abc":
+        builder.worker(name, "old")
+    snapshot = public_snapshot(builder.build())
+    document = make_plan(snapshot, NOW, lambda domain: f"prod-{domain}")
+    first = document["steps"][0]
+    assert [each["machine"] for each in first["target"]["workers"]] == ["a", "b"]
+    after = predict(snapshot, {**decide(snapshot), "target": {"workers": first["target"]["workers"][1:]}})
+    worker_obstacles.add_failed(after, [{"name": "a", "message": "its drain hangs", "removal": True}])
+    plan = plan_and_reconcile.FollowedPlan(document, "the-plan", "make another one")
+    with pytest.raises(ControlPlaneFailure) as left:
+        plan.where(objects_of(after), after, decide(after))
+    assert "Its state is as before step 2" in str(left.value)
+    assert "In this run machine a could not be removed: its drain hangs." in str(left.value)
