@@ -386,6 +386,9 @@ def test_what_an_earlier_use_of_the_machine_left_is_not_resumed(node: Node, monk
         ) as error:
             node.unit().start(wanted)
         assert error.value.reason == "OtherMember"
+    node.restore.write({**node.restore.read(), "state": "Succeeded"})
+    with pytest.raises(RestoreError, match="this machine's is other at"):
+        node.unit().start(Wanted(node.snapshot, node.revision))
 
 
 def test_a_machine_without_its_data_folder_is_told_so(node: Node) -> None:

@@ -357,15 +357,16 @@ def test_one_that_was_cut_off_before_its_first_stage_holds_up_no_other(node: Nod
     assert started and node.unit().wait(60).state == "Succeeded" and node.names() == ["m1"]
 
 
+@pytest.mark.parametrize("state", ["Started", "Succeeded"])
 @pytest.mark.parametrize("recorded", [{"ownID": "00000000000000bb"}, {"clusterID": "00000000000000cc"}])
-def test_what_an_earlier_use_of_the_machine_left_is_not_resumed(
-    node: Node, lost: Member, recorded: dict[str, str]
+def test_what_an_earlier_use_of_the_machine_left_is_not_taken_for_this_one(
+    node: Node, lost: Member, recorded: dict[str, str], state: str
 ) -> None:
-    """It would start this machine's etcd with that one's manifest, and with the flag."""
+    """It would start this machine's etcd with that one's manifest, and with the flag; its success would have a machine replaced."""
     unit = node.unit()
     report, _started = unit.start(lost.hex_id, "m2", check=True)
     Path(str(report.record["folder"])).mkdir(parents=True)
-    unit.recovery.write({**report.record, "done": ["stop", "copy"], "stage": "force", **recorded})
+    unit.recovery.write({**report.record, "state": state, "done": ["stop", "copy"], "stage": "force", **recorded})
     with pytest.raises(NodeError, match=r"is of a recovery of etcd member .* an earlier use of this machine: delete"):
         unit.start(lost.hex_id, "m2")
     assert node.systemd.started == [] and node.kubelet.flags == [False]

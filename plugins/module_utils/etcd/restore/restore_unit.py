@@ -94,9 +94,9 @@ class Unit(RecordedUnit):
         """
         with contextlib.nullcontext() if check else guard.exclusive(self.restore.places.state):
             report = self.look()
-            if report.state == INTERRUPTED:
-                self._require_own(report.record)
             same = (report.record.get("snapshot"), report.record.get("revision")) == (wanted.snapshot, wanted.revision)
+            if report.state == INTERRUPTED or (same and report.state == SUCCEEDED):
+                self._require_own(report.record)
             if report.state in (RUNNING, INTERRUPTED) and not same:
                 raise RestoreError(
                     "UnderWay",
@@ -115,7 +115,7 @@ class Unit(RecordedUnit):
             return self._begin(wanted, check), True
 
     def _require_own(self, record: t.Mapping[str, t.Any]) -> None:
-        """Refuse to resume a restore of another member.
+        """Refuse to resume or report a restore of another member.
 
         It is from an earlier use of this machine.
         """

@@ -90,6 +90,8 @@ class Unit(RecordedUnit):
             # At its first stage nothing was changed yet: it may be wanted no more, or for another member.
             unchanged = report.state == INTERRUPTED and report.record.get("stage") == "start"
             if report.state in (RUNNING, INTERRUPTED, SUCCEEDED) and not unchanged:
+                if report.state != RUNNING:
+                    self._require_own(report.record)
                 begun = str(report.record.get("memberID") or "")
                 if begun != member_id:
                     raise NodeError(
@@ -98,7 +100,6 @@ class Unit(RecordedUnit):
                     )
                 if report.state != INTERRUPTED:
                     return report, False
-                self._require_own(report.record)
                 return self.run(dict(report.record), check), True
             seen = membership(self.recovery.places)
             if self._done_already(seen):
@@ -108,9 +109,10 @@ class Unit(RecordedUnit):
             return self._begin(seen, member_id, lost, check), True
 
     def _require_own(self, record: t.Mapping[str, t.Any]) -> None:
-        """Refuse to resume a recovery of another member or cluster.
+        """Refuse to resume or report a recovery of another member or cluster.
 
-        It is from an earlier use of this machine, and would put that one's manifest over this one's, with the flag.
+        It is from an earlier use of this machine. Resumed, it would put that one's manifest over this one's, with the flag; reported as a
+        success, it would have a machine of this cluster replaced.
         """
         places = self.recovery.places
         kept = guard.read_text(os.path.join(str(record["folder"]), "etcd.yaml"))
