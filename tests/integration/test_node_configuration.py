@@ -20,7 +20,7 @@ from etcd_cluster import until
 from stand_in_components import BAD_FLAG
 from systemd import NoUnit
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings, systemd_units
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import alternative_names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components import (
@@ -31,7 +31,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.compone
     ROLLED_BACK,
     RUNNING,
     SUCCEEDED,
-    UNIT_PREFIX,
     Works,
 )
 
@@ -66,7 +65,7 @@ def test_components_change_one_after_the_other(machine: Machine) -> None:
     assert machine.compared(configuration, MANAGER, SCHEDULER).lines == []
     again = machine.works.start("first", "control_plane", {}, [])
     assert again.state == SUCCEEDED
-    assert machine.systemd.started == [f"{UNIT_PREFIX}first.service"]
+    assert machine.systemd.started == [f"{systemd_units.CONFIGURATION}first.service"]
 
 
 def test_a_flag_that_is_none_is_rolled_back_with_all_that_came_before(machine: Machine) -> None:
@@ -126,7 +125,7 @@ def test_a_unit_that_was_killed_is_gone_on_with(machine: Machine) -> None:
     configuration = machine.configuration(controllerManager={"v": "3"}, scheduler={"v": "4"})
     request = machine.request(configuration, MANAGER, SCHEDULER)
     machine.works.start("killed", "control_plane", request, [])
-    process = machine.systemd.processes[f"{UNIT_PREFIX}killed.service"]
+    process = machine.systemd.processes[f"{systemd_units.CONFIGURATION}killed.service"]
     until("the first step", lambda: machine.works.look("killed").stage == MANAGER)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -140,7 +139,7 @@ def test_a_rollback_that_was_killed_is_completed(machine: Machine) -> None:
     """It does not go forward again."""
     configuration = machine.configuration(controllerManager={"v": "3"}, scheduler={BAD_FLAG[2:]: "1"})
     machine.works.start("back", "control_plane", machine.request(configuration, MANAGER, SCHEDULER), [])
-    process = machine.systemd.processes[f"{UNIT_PREFIX}back.service"]
+    process = machine.systemd.processes[f"{systemd_units.CONFIGURATION}back.service"]
     until("a rollback", lambda: machine.works.look("back").stage.startswith("rollback"))
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -155,7 +154,7 @@ def test_a_rollback_that_was_killed_is_not_taken_for_done(machine: Machine) -> N
     machine.kubelet.held.add(before)
     request = machine.request(machine.configuration(scheduler={BAD_FLAG[2:]: "1"}), SCHEDULER)
     machine.works.start("half", "control_plane", request, [])
-    process = machine.systemd.processes[f"{UNIT_PREFIX}half.service"]
+    process = machine.systemd.processes[f"{systemd_units.CONFIGURATION}half.service"]
     until("the new one is started", lambda: len(machine.kubelet.starts) > 2)
     until("the manifest is back", lambda: machine.manifest(SCHEDULER).read_text() == before)
     os.killpg(process.pid, signal.SIGKILL)

@@ -17,6 +17,16 @@ from .guard import NodeError
 
 # What cloud-init gives the commands that Cluster API's bootstrap data lists.
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Names of all transient units that this collection starts on a machine: one for each kind of command, with a name of its own behind it. The
+# restore of etcd has none. A bootstrap's is the beginning of the others'.
+BOOTSTRAP = "kubeadm-control-plane-"
+CONFIGURATION = f"{BOOTSTRAP}configuration-"
+DRAIN = f"{BOOTSTRAP}drain-"
+RECOVERY = f"{BOOTSTRAP}recover-"
+RESTORE = f"{BOOTSTRAP}etcd-restore"
+TASK = f"{BOOTSTRAP}task-"
+# Those that outlive the cluster they were started for, as patterns; a bootstrap's is known by its record.
+OUTLIVING = (f"{CONFIGURATION}*", f"{DRAIN}*", f"{RECOVERY}*", RESTORE, f"{TASK}*")
 _RUNNING = ("active", "activating", "reloading", "deactivating")
 
 # Runs a command; the tests that have no systemd give one that answers as systemctl and systemd-run do.

@@ -24,7 +24,6 @@ from ..common.guard import STATE_DIRECTORY, NodeError, exclusive, read_text, syn
 from ..common.redact import redact
 
 DIRECTORY = os.path.join(STATE_DIRECTORY, "commands")
-UNIT_PREFIX = "kubeadm-control-plane-task-"
 KEPT_BYTES = 16 * 1024
 POLL_SECONDS = 0.2
 ABSENT, RUNNING, ENDED, INTERRUPTED = "Absent", "Running", "Ended", "Interrupted"
@@ -90,7 +89,7 @@ class TaskUnit:
             raise NodeError(f"{name!r} is no name of a command.", "Use letters, digits, '-', '_' and '.'.")
         if len(name) > _LONGEST_NAME:
             name = f"{name[:_LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-        self.unit = UNIT_PREFIX + name
+        self.unit = systemd_units.TASK + name
         self._directory = directory
         self._work = os.path.join(directory, name)
         self._runner = runner

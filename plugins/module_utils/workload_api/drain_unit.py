@@ -21,7 +21,6 @@ from ..common import kubernetes_facts, settings, systemd_units
 from ..common.guard import NodeError, read_text, write_atomically
 from ..common.kubernetes_versions import parse
 
-UNIT_PREFIX = "kubeadm-control-plane-drain-"
 # Of a Node's name; systemd takes 255 characters for all of a unit's.
 _LONGEST_NAME = 180
 _LAST_WORDS = 400
@@ -68,8 +67,8 @@ class DrainUnit:
     def name(self) -> str:
         """Name of the unit, without its suffix."""
         if len(self.node) <= _LONGEST_NAME:
-            return UNIT_PREFIX + self.node
-        return f"{UNIT_PREFIX}{self.node[:_LONGEST_NAME]}-{hashlib.sha256(self.node.encode()).hexdigest()[:8]}"
+            return systemd_units.DRAIN + self.node
+        return f"{systemd_units.DRAIN}{self.node[:_LONGEST_NAME]}-{hashlib.sha256(self.node.encode()).hexdigest()[:8]}"
 
     @property
     def _work(self) -> str:

@@ -16,7 +16,7 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from ...common import guard
+from ...common import guard, systemd_units
 from ...common.guard import NodeError
 from ...common.quorum import Figures
 from ...common.values import now_rfc3339
@@ -27,7 +27,7 @@ from ..types import to_hex
 from .from_snapshot import STATIC_PODS, Restore, aside, member_identity, take_manifests_away
 from .recorded_unit import ABSENT, CONTINUES, INTERRUPTED, RUNNING, RecordedUnit, Report, files_in_words
 from .single_voter import FAILED, STARTED, SUCCEEDED, stamp
-from .task_files import RESTORE_FOLDER, RESTORE_UNIT
+from .task_files import RESTORE_FOLDER
 
 FENCED = "fenced"
 # The restored database, and a log whose file is allocated whole (64 MB); what is there already stays.
@@ -77,7 +77,7 @@ class Unit(RecordedUnit):
 
         A machine has one restore at a time.
         """
-        return RESTORE_UNIT
+        return systemd_units.RESTORE
 
     def document(self, report: Report) -> dict[str, t.Any]:
         """Return a report with JSON names."""

@@ -23,7 +23,7 @@ from ..snapshot.log import stored_identity
 from ..types import from_hex, to_hex
 from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report, files_in_words
 from .single_voter import FAILED, STARTED, SUCCEEDED, Recovery, space_needed, stamp
-from .task_files import RECOVERY_FOLDER, RECOVERY_UNIT_PREFIX
+from .task_files import RECOVERY_FOLDER
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Unit(RecordedUnit):
 
     def unit_name(self, record: t.Mapping[str, t.Any]) -> str:
         """Return the unit's name, one for each lost member."""
-        return RECOVERY_UNIT_PREFIX + str(record["memberID"])
+        return systemd_units.RECOVERY + str(record["memberID"])
 
     def document(self, report: Report) -> dict[str, t.Any]:
         """Return a report with JSON names."""

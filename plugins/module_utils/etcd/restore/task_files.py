@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files and units of a restore and a recovery of etcd.
+"""Files of a restore and a recovery of etcd.
 
 Apart from their code, so that a reset finds all of it and a claim loads no gateway.
 """
@@ -10,10 +10,6 @@ from __future__ import annotations
 
 import os
 
-RESTORE_UNIT = "kubeadm-control-plane-etcd-restore"
-RECOVERY_UNIT_PREFIX = "kubeadm-control-plane-recover-"
-# Of a recovery the name ends with its member's ID; systemctl takes a pattern.
-UNITS = (RESTORE_UNIT, f"{RECOVERY_UNIT_PREFIX}*")
 RESTORE_FOLDER, RECOVERY_FOLDER = "etcd-restore", "recover-single-voter"
 
 

@@ -29,7 +29,6 @@ from ...etcd import certificates_dir
 from . import accounts, certificate_folders, etcd_folders, image_check, leftovers, script, script_messages
 from .phases import PhaseTimes
 
-UNIT_PREFIX = "kubeadm-control-plane-"
 OUTPUT_BYTES = 16 * 1024
 ABSENT, RUNNING, SUCCEEDED, FAILED = "Absent", "Running", "Succeeded", "Failed"
 _STARTED = "Started"
@@ -249,7 +248,7 @@ class Bootstrap:
         self._write(record)
         self._prepare(data, config)
         systemd_units.start(
-            UNIT_PREFIX + step,
+            systemd_units.BOOTSTRAP + step,
             f"kubeadm {data['kind']} ({step})",
             script.bounded(["/bin/sh", os.path.join(self.places.work, "run.sh")], limit),
             self.runner,
@@ -288,7 +287,7 @@ class Bootstrap:
             guard.write_atomically(os.path.join(self.places.work, name), text.encode(), 0o600)
 
     def _unsettled(self, known: Report, record: t.Mapping[str, t.Any]) -> Report:
-        unit = systemd_units.state(UNIT_PREFIX + known.step, self.runner)
+        unit = systemd_units.state(systemd_units.BOOTSTRAP + known.step, self.runner)
         # In this order: a script that ends between the two has left its result by then.
         result = guard.read_text(os.path.join(self.places.work, "result"))
         rc_text, _space, last = result.partition(" ")

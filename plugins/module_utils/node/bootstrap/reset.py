@@ -20,14 +20,13 @@ from ...common.guard import NodeError, delete, exclusive, read_text
 from ...common.redact import redact
 from ...etcd import certificates_dir, data_dir
 from ...etcd.gateway import Credentials, kubeadm_credentials
-from ...etcd.restore import task_files
 from ...etcd.snapshot import tool as etcd_tool
 from ...etcd.types import LOCAL_MEMBER
 from ...etcd.view import members_view
 from ..components import kubelet
 from ..host import host_facts
 from . import certificate_folders, etcd_folders, leftovers
-from .bootstrap_unit import UNIT_PREFIX, Bootstrap, Places
+from .bootstrap_unit import Bootstrap, Places
 
 # In the configuration of kubeadm init or join that a failed attempt leaves.
 _CRI_SOCKET = re.compile(r"\bcriSocket[\"']?:[ \t]*[\"']?([^\s\"',}]+)")
@@ -73,9 +72,9 @@ def reset(
     with exclusive(where.state):
         report = Bootstrap(where, runner).look()
         if report.step:
-            systemd_units.stop(UNIT_PREFIX + report.step, runner)
-        # What runs on would put manifests of this cluster on the host of the next one.
-        for unit in task_files.UNITS:
+            systemd_units.stop(systemd_units.BOOTSTRAP + report.step, runner)
+        # What runs on would write files of this cluster on the host of the next one, or drain the next one's Node of the same name.
+        for unit in systemd_units.OUTLIVING:
             systemd_units.stop(unit, runner)
         data_dir.keep_note(where.kubernetes, where.state, where.etcd_data)
         certificates_dir.keep_note(where.kubernetes, where.state)

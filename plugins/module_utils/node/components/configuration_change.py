@@ -29,7 +29,6 @@ from .rendered_manifests import Tools
 
 ABSENT, RUNNING, SUCCEEDED, ROLLED_BACK, FAILED = "Absent", "Running", "Succeeded", "RolledBack", "Failed"
 _STARTED = "Started"
-UNIT_PREFIX = "kubeadm-control-plane-configuration-"
 _POLL_SECONDS = 0.2
 
 
@@ -226,12 +225,12 @@ class Works:
             report = self.look(step)
             if report.state == ABSENT or self.may_begin_again(step):
                 self._refuse_second(step)
-                self._await_end(UNIT_PREFIX + step)
+                self._await_end(systemd_units.CONFIGURATION + step)
                 self._forget_old(step)
                 self._prepare(step, kind, request, changed)
             elif report.state != RUNNING:
                 return report
-            unit = UNIT_PREFIX + step
+            unit = systemd_units.CONFIGURATION + step
             if not systemd_units.state(unit, self.runner).running and self.look(step).state == RUNNING:
                 folder = self._folder(step)
                 program = carried.carry(
@@ -254,12 +253,12 @@ class Works:
             report = self.look(step)
             if report.state != RUNNING or clock() >= deadline:
                 return report
-            if not systemd_units.state(UNIT_PREFIX + step, self.runner).running:
+            if not systemd_units.state(systemd_units.CONFIGURATION + step, self.runner).running:
                 report = self.look(step)
                 if report.state == RUNNING:
                     said = guard.read_text(os.path.join(self._folder(step), "code", "output"))[-600:]
                     raise NodeError(
-                        f"the unit {UNIT_PREFIX}{step} ended at {report.stage or 'its start'} without a result: {redact(said)}",
+                        f"the unit {systemd_units.CONFIGURATION}{step} ended at {report.stage or 'its start'} without a result: {redact(said)}",
                         f"What was in use is kept in {self._folder(step)}/backup. Retry: it continues where it stopped.",
                     )
                 return report
@@ -317,7 +316,10 @@ class Works:
         for name in sorted(os.listdir(self.places.state)):
             if name == step or not os.path.exists(os.path.join(self.places.state, name, "record.json")):
                 continue
-            if self.look(name).state == RUNNING and systemd_units.state(UNIT_PREFIX + name, self.runner).running:
+            if (
+                self.look(name).state == RUNNING
+                and systemd_units.state(systemd_units.CONFIGURATION + name, self.runner).running
+            ):
                 raise NodeError(
                     f"another change of the configuration is under way on this machine: {name}.",
                     "Nothing was changed. Let it finish; its Action reports its outcome.",

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ....module_utils.common import quorum, settings
+from ....module_utils.common import quorum, settings, systemd_units
 from ....module_utils.common.values import clip, host_of
 from ...documents.names import typed_name
 from ...objects.conditions import REMOTE_CONNECTION_PROBE
@@ -34,7 +34,6 @@ RECOVERING = "RecoveringSingleVoter"
 SECOND_VOTER_LOST = "SecondVoterLost"
 CONSENT = "Consent"
 RECORD_UNREADABLE = "RecoveryRecordUnreadable"
-_UNIT = "kubeadm-control-plane-recover-"
 # A recovery that the machine reports in one of these states is resumed in every case: etcd's manifest there may still
 # have --force-new-cluster.
 _UNFINISHED = ("Running", "Interrupted", "Succeeded")
@@ -151,7 +150,7 @@ def _unfinished(view: View) -> Optional[Outcome]:
     if not record.get("memberID"):
         text = f"what machine {machine.name} has recorded of a recovery of etcd can't be read: {clip(record.get('message')) or 'no reason given'}"
         fix = (
-            f"Check /var/lib/kubeadm-control-plane/recover-single-voter.json on {machine.name}. Where no unit {_UNIT}* runs there and "
+            f"Check /var/lib/kubeadm-control-plane/recover-single-voter.json on {machine.name}. Where no unit {systemd_units.RECOVERY}* runs there and "
             "/etc/kubernetes/manifests/etcd.yaml exists without --force-new-cluster, remove that file and reconcile."
         )
         return block(RECORD_UNREADABLE, text, fix)

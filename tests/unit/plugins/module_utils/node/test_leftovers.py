@@ -52,11 +52,12 @@ def files(tmp_path: Path) -> list[str]:
     return sorted(set(found) - {"kubeadm", "state/lock"})
 
 
-@pytest.mark.parametrize("unit", ["kubeadm-control-plane-recover-aa", "kubeadm-control-plane-etcd-restore"])
+@pytest.mark.parametrize("kind", ["recover-aa", "etcd-restore", "configuration-change-1", "task-upgrade.1", "drain-m2"])
 def test_what_runs_on_is_stopped_before_anything_is_deleted(
-    places: Places, systemd: StandInSystemd, tmp_path: Path, unit: str
+    places: Places, systemd: StandInSystemd, tmp_path: Path, kind: str
 ) -> None:
     """It would put this cluster's manifests on the host of the next one."""
+    unit = f"kubeadm-control-plane-{kind}"
     put(tmp_path / LEFT[0], "{")
     systemd_units.start(unit, "", ["sleep", "600"], systemd)
     process = systemd.processes[f"{unit}.service"]
