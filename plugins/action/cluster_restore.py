@@ -25,7 +25,7 @@ from ..plugin_utils.calls.machine_connection import Answer
 from ..plugin_utils.decision import ownership
 from ..plugin_utils.objects import advice, kinds, origin
 from ..plugin_utils.objects.restore_note import BEGUN, DONE
-from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
+from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
 from ..plugin_utils.store import pause
 
@@ -90,7 +90,8 @@ class ActionModule(ControlPlaneAction):
         else:
             path = self._send(objects, choice)
             self._forget(objects, choice)
-            begun_restore.unmark(objects, choice, started)
+            if started is not None and choice.machine in started.give_up:
+                begun_restore.unmark(objects, choice.machine)
         journal = self.journal(arguments)
         details = {"fencing": arguments["fencing"], "message": choice.consent}
         entry = journal.intent("restore", choice.machine, arguments["run"], details) if arguments["run"] else ""
@@ -168,6 +169,7 @@ class ActionModule(ControlPlaneAction):
         if started is None:
             return self._said(objects, False, said)
         stopped = sorted(name for name, info in self._infos.items() if info.get("stopped"))
+        working = begun_restore.working(objects, started, self._infos)
         machines = {name: objects.machine(name) for name in sorted(started.give_up) if name not in self._infos}
         silent = [
             name
@@ -177,12 +179,16 @@ class ActionModule(ControlPlaneAction):
         if not self.check_mode:
             self.check_lock(arguments)
             for name in stopped:
-                self._give_up(objects, name, f"a restore of etcd on {started.machine} stopped it")
+                begun_restore.mark(objects, name, started.machine)
+            for name in working:
+                begun_restore.unmark(objects, name)
             begun_restore.note(objects, None)
         end = "would end" if self.check_mode else "has ended"
         text = f"{said}. The restore that was started on machine {started.machine} {end} with that."
         if stopped:
             text += f" Reconcile replaces {', '.join(stopped)}, which it stopped."
+        if working:
+            text += f" No longer marked for replacement, as their etcd answers and it did not stop them: {', '.join(working)}."
         if silent:
             text += (
                 f" Not reached, so that it is not known whether it stopped them: {', '.join(silent)}."
@@ -298,7 +304,7 @@ class ActionModule(ControlPlaneAction):
                 raise ControlPlaneFailure(
                     f"machine {name} was not stopped: {redact(answer.message)}. Run restore again."
                 )
-            self._give_up(objects, name, f"etcd was restored on {choice.machine} without it")
+            begun_restore.mark(objects, name, choice.machine)
             said = "stopped" if answer.reached else f"not stopped: {redact(answer.message)}"
             self.progress(objects.name, f"machine {name}: {said}")
         waiting = self.waiting(objects.name, arguments["timeout"])
@@ -323,22 +329,6 @@ class ActionModule(ControlPlaneAction):
             )
             raise ControlPlaneFailure(f"machine {machine.name}: {redact(answer.message)}{after}")
         return answer
-
-    @staticmethod
-    def _give_up(objects: ClusterObjects, name: str, text: str) -> None:
-        """Mark a machine for removal and replacement.
-
-        Its etcd can never be a part of the cluster again. ``text`` says why.
-        """
-
-        def mark(stored: Object) -> None:
-            bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
-            if bootstrap.get("state") in ("Succeeded", "Failed"):
-                stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_REMEDIATE_MACHINE] = ""
-            elif bootstrap.get("state"):
-                bootstrap.update(state="Failed", message=text)
-
-        objects.store.modify(MACHINE, objects.namespace, name, mark)
 
 
 def _file(path: str) -> list[dict[str, t.Any]]:

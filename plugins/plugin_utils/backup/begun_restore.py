@@ -20,6 +20,8 @@ from .restore_choice import Choice, of_document
 Infos = t.Mapping[str, t.Mapping[str, t.Any]]
 # States of a restore on its machine (module_utils/etcd/restore/recorded_unit.py) that no other can take the place of.
 _UNDER_WAY = ("Running", "Interrupted", "Succeeded")
+# The beginning of why a machine's bootstrap counts as failed.
+_GAVE_UP = "a restore of etcd on "
 
 
 def noted(objects: ClusterObjects) -> tuple[dict[str, t.Any], t.Optional[Choice]]:
@@ -57,17 +59,53 @@ def note(objects: ClusterObjects, document: t.Optional[dict[str, t.Any]], cluste
     objects.store.modify(CONTROL_PLANE, objects.namespace, control_plane["metadata"]["name"], write)
 
 
-def unmark(objects: ClusterObjects, choice: Choice, started: t.Optional[Choice]) -> None:
-    """Unmark a machine that the started restore gave up.
+def mark(objects: ClusterObjects, name: str, restored: str) -> None:
+    """Mark a machine for removal and replacement.
 
-    Only the one that etcd is restored on now.
+    Its etcd can never be a part again of the cluster whose etcd is restored on the machine ``restored``.
+    """
+
+    def mark(stored: Object) -> None:
+        bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
+        if bootstrap.get("state") in ("Succeeded", "Failed"):
+            stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_REMEDIATE_MACHINE] = ""
+        elif bootstrap.get("state"):
+            bootstrap.update(state="Failed", message=f"{_GAVE_UP}{restored} gave it up")
+
+    objects.store.modify(MACHINE, objects.namespace, name, mark)
+
+
+def unmark(objects: ClusterObjects, name: str) -> None:
+    """Undo a restore's mark on a machine that stays.
+
+    Of a bootstrap that counted as failed by it, the next run asks the machine for the result.
     """
 
     def unmark(stored: Object) -> None:
         (stored["metadata"].get("annotations") or {}).pop(kinds.ANNOTATION_REMEDIATE_MACHINE, None)
+        if _failed_by_restore(stored):
+            stored["status"]["bootstrap"].update(state="Running", message="")
 
-    if started is not None and choice.machine in started.give_up:
-        objects.store.modify(MACHINE, objects.namespace, choice.machine, unmark)
+    objects.store.modify(MACHINE, objects.namespace, name, unmark)
+
+
+def working(objects: ClusterObjects, started: Choice, infos: Infos) -> list[str]:
+    """Return the machines that a started restore marked wrongly.
+
+    It did not stop them, and their etcd answers.
+    """
+    found = []
+    for name in sorted(set(started.give_up) & set(infos)):
+        machine = objects.machine(name)
+        marked = kinds.is_flagged(machine, kinds.ANNOTATION_REMEDIATE_MACHINE) or _failed_by_restore(machine or {})
+        if marked and infos[name]["etcd"].get("answers") and not infos[name].get("stopped"):
+            found.append(name)
+    return found
+
+
+def _failed_by_restore(machine: Object) -> bool:
+    bootstrap = (machine.get("status") or {}).get("bootstrap") or {}
+    return bootstrap.get("state") == "Failed" and str(bootstrap.get("message")).startswith(_GAVE_UP)
 
 
 def under_way(started: t.Optional[Choice], infos: Infos) -> str:

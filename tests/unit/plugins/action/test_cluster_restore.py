@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
-import typing as t
 from pathlib import Path
 
 import pytest
-from actions import run_action
 from etcd_database import snapshot
-from stored_cluster import stored_cluster
+from restore_world import World
 
-from ansible_collections.kubeadm.control_plane.plugins.action.cluster_restore import ActionModule
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds, restore_note
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
@@ -24,84 +20,11 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
     MACHINE,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import pause
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 CONSENT = "prod:everythingAfterRevision:90:etcdOf:b,c"
 REMOVE = (
     "Run this again once that pause has ended: remove spec.paused, its annotation, or the ConfigMap of its namespace."
 )
-SUCCEEDED = {"state": "Succeeded", "finishedAt": "2026-07-03T14:15:02Z", "dataBefore": "/var/lib/etcd/member-before"}
-
-
-class World:
-    """A stored cluster of a, b and c. a has its data, b hangs on without a quorum, c is not reached."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder = folder
-        stored_cluster(folder, "v1.20.2", {}, {}, dict.fromkeys("abc", "localhost"))
-        self.store = FileStore(str(folder))
-        self.change(
-            CLUSTER, "prod", lambda each: each.update(status={"initialization": {"controlPlaneInitialized": True}})
-        )
-        self.calls: list[tuple[str, str]] = []
-        self.leader: t.Optional[str] = None
-        self.fails = ""
-        self.silent = {"c"}
-        self.known = {"a": 90, "b": 80, "c": 85}
-        self.stopped: set[str] = set()
-        self.snapshots: list[dict[str, t.Any]] = []
-        self.restore: t.Optional[dict[str, t.Any]] = None
-        self.members: list[dict[str, t.Any]] = []
-        monkeypatch.setattr(ActionModule, "machine_caller", lambda *_unused: self)
-
-    def change(self, reference: tuple[str, str], name: str, how: t.Callable[[dict[str, t.Any]], t.Any]) -> None:
-        """Change a stored object."""
-        self.store.modify(reference, "default", name, how)
-
-    def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
-        """Answer a call."""
-        if machine.name in self.silent:
-            return Answer(False, {"msg": f"machine {machine.name} was not reached: timed out"})
-        if module == "etcd_restore_info":
-            identity = f"00{machine.name * 2}"
-            etcd = {"answers": bool(self.leader), "leader": self.leader, "memberID": identity, "members": self.members}
-            etcd["clusterID"] = "00000000000000ff"
-            data = {"revision": self.known[machine.name], "clusterID": "00000000000000ff"}
-            found = {"etcd": etcd, "data": data, "snapshots": self.snapshots if machine.name == "a" else []}
-            found["restore"] = self.restore
-            found["stopped"] = machine.name in self.stopped
-            return Answer(True, found)
-        if module == "etcd_snapshot_file":
-            return Answer(True, {"path": f"/kept/{arguments['name']}"})
-        if arguments.get("settle") and arguments.get("wait") == 0:
-            self.calls.append((machine.name, "settle"))
-            self.restore = None
-            return Answer(True, dict(SUCCEEDED))
-        done = arguments.get("state", f"restored {arguments.get('revision')} wait={arguments.get('wait')}")
-        self.calls.append((machine.name, done))
-        if self.fails == machine.name:
-            return Answer(True, {"failed": True, "msg": "no room"})
-        if done.startswith("restored") and arguments.get("wait") is not None:
-            self.restore = {"state": "Succeeded", "snapshot": "", "revision": arguments["revision"]}
-        if done == "stopped":
-            self.stopped.add(machine.name)
-        return Answer(True, dict(SUCCEEDED))
-
-    def note(self) -> dict[str, t.Any]:
-        """The note of a restore on the KubeadmControlPlane."""
-        return restore_note.read(self.store.list(CONTROL_PLANE, "default")[0])
-
-    def marked(self) -> list[str]:
-        """The machines that are marked for replacement."""
-        found = []
-        for each in self.store.list(MACHINE, "default"):
-            if kinds.ANNOTATION_REMEDIATE_MACHINE in (each["metadata"].get("annotations") or {}):
-                found.append(each["metadata"]["name"])
-        return sorted(found)
-
-    def run(self, check: bool = False, **arguments: t.Any) -> dict[str, t.Any]:
-        """Run the action."""
-        return run_action("cluster_restore", check=check, cluster="prod", store={"path": str(self.folder)}, **arguments)
 
 
 @pytest.fixture(name="world")
@@ -298,9 +221,9 @@ def test_what_is_under_way_on_its_machine_can_not_be_exchanged(world: World, sta
     assert world.note()["state"] == "Done"
 
 
-def begin(world: World) -> None:
+def begin(world: World, fails: str = "b") -> None:
     """A run that is killed when it has noted its restore, and before it stopped anything."""
-    world.fails = "b"
+    world.fails = fails
     assert world.run(consent=CONSENT)["failed"] and world.note()["state"] == "Begun"
     world.fails = ""
 
@@ -368,6 +291,37 @@ def test_a_machine_that_is_silent_when_a_started_restore_ends_is_named(world: Wo
     ended = world.run(consent=CONSENT)["msg"]
     assert "not known whether it stopped them: b. Have those" in ended and "control_plane_machines=b)" in ended
     assert "Reconcile replaces" not in ended and world.marked() == ["c"]
+
+
+def begin_without_b(world: World, bootstrap: str) -> None:
+    """A run that marked b, which it did not reach, and ended at c."""
+    world.change(MACHINE, "b", lambda each: each["status"]["bootstrap"].update(state=bootstrap))
+    world.silent = {"b"}
+    begin(world, fails="c")
+
+
+@pytest.mark.parametrize(("bootstrap", "marked"), [("Succeeded", ["b"]), ("Running", [])])
+def test_a_machine_that_was_marked_and_works_stays_when_a_started_restore_ends(
+    world: World, bootstrap: str, marked: list[str]
+) -> None:
+    """One that was joining counted as failed; the next run asks it for its result."""
+    begin_without_b(world, bootstrap)
+    before = world.bootstrap("b")
+    assert world.marked() == marked and (marked or before["message"] == "a restore of etcd on a gave it up")
+    world.silent, world.leader = set(), "00000000000000aa"
+    assert "No longer marked for replacement" in world.run(consent=CONSENT, check=True)["msg"]
+    assert (world.marked(), world.bootstrap("b")) == (marked, before)
+    ended = world.run(consent=CONSENT)["msg"]
+    assert ended.endswith("as their etcd answers and it did not stop them: b.")
+    assert world.marked() == [] and world.bootstrap("b")["state"] == bootstrap
+
+
+def test_one_that_was_joining_and_is_restored_on_has_not_failed(world: World) -> None:
+    begin_without_b(world, "Running")
+    assert world.bootstrap("b")["state"] == "Failed"
+    world.silent = {"a", "c"}
+    done = world.run(consent="prod:everythingAfterRevision:80:etcdOf:a,c")
+    assert not done.get("failed") and world.bootstrap("b")["state"] == "Running", done
 
 
 def test_a_way_back_in_time_is_resumed_by_its_consent_after_it_stopped_etcd(world: World, tmp_path: Path) -> None:
