@@ -179,6 +179,8 @@ RECOVERY_SECONDS = 900
 SNAPSHOT_SECONDS = 1800.0
 SNAPSHOT_SILENCE_SECONDS = 30.0
 SNAPSHOTS_KEPT = 5
+# A transfer of a snapshot to a machine that has added no piece for so long was killed.
+TRANSFER_SILENCE_SECONDS = 3600
 # Plans of a cluster in the store, those that were made last.
 PLANS_KEPT = 10
 # A removal that is started again so soon is served by the snapshot that it took before.

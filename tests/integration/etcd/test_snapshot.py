@@ -57,6 +57,12 @@ def save(
         return take(gateway, Wanted(wanted.pop("name", "prod"), str(kept), **wanted), tool, now=lambda: now)
 
 
+def received(kept: Path, name: str, age: float) -> None:
+    """A backup of which the machine has got a part, the last one so many seconds ago."""
+    (kept / name).write_bytes(b"half")
+    os.utime(kept / name, (NOW - age, NOW - age))
+
+
 def files(kept: Path) -> list[str]:
     return sorted(name for name in os.listdir(kept) if name != "lock")
 
@@ -196,8 +202,16 @@ def test_what_a_killed_call_left_is_removed(cluster: EtcdCluster, kept: Path) ->
     (kept / ".work").mkdir(parents=True)
     (kept / ".work" / "snapshot.db.partial").write_bytes(b"half")
     (kept / "prod-20260101T000000Z.json").write_text("{}")
+    received(kept, "killed.db.partial", 3601)
     save(cluster, kept)
     assert files(kept) == ["prod-20270115T080000Z.db", "prod-20270115T080000Z.json"]
+
+
+def test_a_backup_that_is_being_received_is_left(cluster: EtcdCluster, kept: Path) -> None:
+    kept.mkdir()
+    received(kept, "prod-backup.db.partial", 3599)
+    save(cluster, kept)
+    assert "prod-backup.db.partial" in files(kept)
 
 
 def test_a_snapshot_needs_no_quorum_and_warns(make_cluster: Make, kept: Path) -> None:

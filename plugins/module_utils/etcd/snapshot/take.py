@@ -18,7 +18,7 @@ import time
 import typing as t
 from dataclasses import dataclass, field, replace
 
-from ...common import guard
+from ...common import guard, settings
 from ...common.guard import STATE_DIRECTORY, NodeError, exclusive, write_atomically
 from ...common.https import Unreachable
 from ...common.values import format_time, read_moment
@@ -32,6 +32,8 @@ RESTORE, HASH = "restore", "hash"
 _RESERVE_BYTES = 256 * 1024 * 1024
 _SHA256_BYTES = 32
 _CHUNK = 1024 * 1024
+_WORK = ".work"
+_PARTIAL = ".db.partial"
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,198}[A-Za-z0-9])?")
 _STAMP = r"-(\d{8}T\d{6}Z)(?:-(\d+))?\.(db|json)"
 _FILE_TIME = "%Y%m%dT%H%M%SZ"
@@ -154,8 +156,8 @@ def take(
         return Taken(True, path, None, warnings=_warnings(status))
     before_change()
     with exclusive(wanted.directory):
-        work = os.path.join(wanted.directory, ".work")
-        _clean(work)
+        work = os.path.join(wanted.directory, _WORK)
+        remove_leftovers(wanted.directory, stamp)
         found = _recent(wanted, status, stamp)
         if found is not None:
             return Taken(False, found.path, found)
@@ -176,6 +178,19 @@ def take(
         finally:
             _clean(work)
         return Taken(True, path, kept, _prune(wanted, path), _warnings(status))
+
+
+def remove_leftovers(directory: str, now: float) -> None:
+    """Remove what killed calls left in a folder of snapshots.
+
+    The caller holds the folder's lock, so that nothing is taken meanwhile. A transfer holds it for each piece alone, and is left where it added one
+    lately.
+    """
+    _clean(os.path.join(directory, _WORK))
+    for name in os.listdir(directory):
+        path = os.path.join(directory, name)
+        if name.endswith(_PARTIAL) and now - os.lstat(path).st_mtime > settings.TRANSFER_SILENCE_SECONDS:
+            os.unlink(path)
 
 
 def matches_its_hash(path: str) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import re
+import time
 import typing as t
 import zlib
 
-from ...common.guard import NodeError, exclusive, remedy, sha256_of
+from ...common.guard import NodeError, exclusive, remedy, sha256_of, sync_directory
 from ...common.sealed import SealError, seal, unseal
-from .take import DIRECTORY, matches_its_hash
+from .take import DIRECTORY, matches_its_hash, remove_leftovers
 
 PIECE_BYTES = 8 * 1024 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,250}\.db")
@@ -71,6 +72,8 @@ def write_piece(name: str, offset: int, content: str, key: str, sha256: str, dir
     except (SealError, zlib.error) as error:
         raise NodeError(f"{error}.", "Nothing was written. Send it again.") from error
     with exclusive(directory):
+        if offset == 0:
+            remove_leftovers(directory, time.time())
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_TRUNC if offset == 0 else 0)
         with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -86,6 +89,7 @@ def write_piece(name: str, offset: int, content: str, key: str, sha256: str, dir
             os.unlink(partial)
             raise NodeError(f"{path} did not come whole: its hash is not the one of what was sent.", "Send it again.")
         os.rename(partial, path)
+        sync_directory(directory)
         return True
 
 

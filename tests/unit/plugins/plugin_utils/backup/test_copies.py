@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import stat
+import time
 import typing as t
 import zlib
 from pathlib import Path
@@ -211,6 +212,14 @@ def test_what_breaks_off_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     # It begins anew after that.
     copies.send(Node(other), MACHINE, str(tmp_path / NAME))
     assert (other / NAME).read_bytes() == content
+    # What a transfer of another file left that was killed goes, and what one of a snapshot left; one that is under way stays.
+    for name, age in (("killed.db.partial", 3700.0), ("begun.db.partial", 0.0)):
+        (other / name).write_bytes(b"half")
+        moment = time.time() - age
+        os.utime(other / name, (moment, moment))
+    (other / ".work").mkdir()
+    copies.send(Node(other), MACHINE, str(tmp_path / NAME))
+    assert sorted(os.listdir(other)) == sorted([NAME, "begun.db.partial", "lock"])
 
 
 @pytest.mark.parametrize("name", ["../../etc/shadow.db", "/etc/shadow", "a..db/x.db", ".hidden.db", "x.json"])
