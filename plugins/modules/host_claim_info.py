@@ -44,6 +44,14 @@ traces:
   returned: success
   type: list
   elements: str
+carries:
+  description:
+    - What keeps the host from being claimed for another machine, as M(kubeadm.control_plane.host_claim) says it, with C(check), C(message) and C(fix).
+    - C(check) is V(Claim), or V(ForeignCluster) for what an unclaimed host carries - a cluster's machine, or what one, a restore or a recovery left.
+    - It is null for a host that is free.
+  returned: success
+  type: dict
+  version_added: 0.10.0
 caCertHash:
   description: The hash of the CA of the cluster that the host carries, "" where it carries none.
   returned: success
@@ -65,6 +73,7 @@ def main() -> None:
     try:
         arguments.check(module.params, check_mode=True)
         claim = host_claim.read_claim(places)
+        carries = host_claim.carries(claim, places)
     except NodeError as error:
         module.fail_json(msg=str(error), machineID=guard.read_text(places.machine_id))
     module.exit_json(
@@ -72,6 +81,7 @@ def main() -> None:
         claim=claim.document() if claim else None,
         machineID=guard.read_text(places.machine_id),
         traces=[*host_facts.traces(places), *(f"a running {name}" for name in host_facts.running(places))],
+        carries=carries.document() if carries else None,
         caCertHash=host_facts.ca_cert_hash(places),
     )
 

@@ -22,6 +22,7 @@ from package_repository import PackageRepository
 from private_host import PrivateHost
 from stand_in_host import API, DNS, StandInHost
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import leftovers
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.machine_preflight import (
     has_systemd_cgroups,
 )
@@ -136,6 +137,23 @@ def test_the_kernels_settings_hold_at_boot(tmp_path: Path) -> None:
         assert host.run(*values).split() == ["1", "1", "1", "2"]
     finally:
         subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+def test_a_host_with_remnants_is_named_with_what_it_carries_and_what_wipes_it(tmp_path: Path) -> None:
+    """In the words of what would claim it, in check mode and by a second run as well; it is not prepared."""
+    host, kept = PrivateHost(tmp_path), "/var/lib/kubeadm-control-plane/etcd-restore.json"
+    host.run("sh", "-c", f"mkdir -p {os.path.dirname(kept)} && echo {{}} > {kept}")
+    carries = host.module("host_claim_info")["carries"]
+    assert carries["message"] == f"the host carries a cluster, or what one left: {kept}"
+    assert leftovers.WIPE in carries["fix"]
+    refused = host.module("host_claim", id="one", cluster="prod", machine="prod-a", kubernetes_version="v1.20.2")
+    assert carries in refused["missing"], refused
+    after = {"debug": {"msg": "carries: {{ host_carries_cluster }}"}}
+    play = {"vars": {"host_kubernetes_version": "v1.20.2"}, "tasks": [of_role("preflight"), after]}
+    said = played(host, plays=[{**play, "check_mode": mode} for mode in (True, False, False)])
+    assert said.count(f"any is left alone: {carries['message']}. {carries['fix']}") == 3, said
+    assert said.count("carries: True") == 3 and " changed=0 " in said, said
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")

@@ -31,6 +31,7 @@ from .host_facts import HostPlaces
 # Of so many clusters that it served a host remembers the number of the newest run.
 CLUSTERS_KEPT = 100
 POLL_SECONDS = 0.25
+FOREIGN = "ForeignCluster"
 
 
 @dataclass(frozen=True)
@@ -191,28 +192,31 @@ def _other_machine(present: Claim, identity: str) -> Missing:
 
 def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     try:
-        present = read_claim(places)
+        found = carries(read_claim(places), places)
     except NodeError as error:
         return [Missing("Claim", error.what, error.fix)]
+    ours = wanted.ca_cert_hash and host_facts.ca_cert_hash(places) == wanted.ca_cert_hash
+    return [] if found is None or (found.check == FOREIGN and ours) else [found]
+
+
+def carries(present: t.Optional[Claim], places: HostPlaces) -> t.Optional[Missing]:
+    """Return why a host isn't free: its claim, or what it carries.
+
+    None for a free host. Whether a cluster is alive can't be seen on one host: it may be stopped.
+    """
     if present is not None:
         fix = "Take another host, or delete that machine in its own store."
-        return [Missing("Claim", f"claimed by {present.owner()} since {present.claimed_at}", fix)]
-    found = host_facts.traces(places)
-    at_work = host_facts.running(places)
-    carried = host_facts.ca_cert_hash(places)
-    if not found and not at_work:
-        return []
-    if wanted.ca_cert_hash and carried == wanted.ca_cert_hash:
-        return []
-    evidence = [*found, *(f"a running {name}" for name in at_work)]
-    whose = f" with the CA {carried}" if carried else ""
-    return [
-        Missing(
-            "ForeignCluster",
-            f"the host carries a cluster{whose} that is not this one's: {', '.join(evidence)}",
-            f"Take another host, adopt that cluster, or, where it is no longer needed, wipe this host: {leftovers.WIPE}.",
-        )
-    ]
+        return Missing("Claim", f"claimed by {present.owner()} since {present.claimed_at}", fix)
+    evidence = [*host_facts.traces(places), *(f"a running {name}" for name in host_facts.running(places))]
+    if not evidence:
+        return None
+    authority = host_facts.ca_cert_hash(places)
+    whose = f" with the CA {authority}" if authority else ""
+    return Missing(
+        FOREIGN,
+        f"the host carries a cluster{whose}, or what one left: {', '.join(evidence)}",
+        f"Take another host, adopt that cluster, or, where it is no longer needed, wipe this host: {leftovers.WIPE}.",
+    )
 
 
 @dataclass(frozen=True)

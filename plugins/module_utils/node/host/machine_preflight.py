@@ -186,7 +186,15 @@ def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
         authority = host_facts.ca_cert_hash(where)
         whose = f" (its CA is {authority})" if authority else ""
         fix = f"Find out whose it is. Never wipe it where its etcd is still a member. If it is no longer needed, wipe it: {leftovers.WIPE}."
-        return [Check("Leftovers", False, ERROR, f"the machine carries a cluster{whose}: {', '.join(found)}", fix)]
+        return [
+            Check(
+                "Leftovers",
+                False,
+                ERROR,
+                f"the machine carries a cluster{whose}, or what one left: {', '.join(found)}",
+                fix,
+            )
+        ]
     checks = []
     wants = [name for name in kubernetes_facts.STATIC_PODS if name != "etcd" or wanted.etcd is None]
     silent = [name for name in wants if name not in running]
