@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,8 @@ def test_killed_after_any_write(node: Node, stage: str) -> None:
     total = len(node.look(materials).changes(stage, AUTHORITIES))
     for count in range(1, total, 11):
         node.apply(node.look(materials).changes(stage, AUTHORITIES)[:count])
+        # `prepare` of the same Action, or of another one, finds nothing to refuse in it.
+        assert node.look(materials).layout_problems(AUTHORITIES) == []
     node.stage(materials, stage)
     assert node.look(materials).problems(stage, AUTHORITIES) == []
     for name in ("apiserver", "etcd/server", "etcd/peer", "front-proxy-client", "apiserver-etcd-client"):
@@ -193,8 +196,93 @@ def test_what_is_not_kubeadms_is_found_before_anything_is_made(node: Node) -> No
     problems = node.look(materials).layout_problems(AUTHORITIES)
     assert len(problems) == 2
     assert any("--client-ca-file" in each for each in problems)
-    assert any("front-proxy-ca.crt is not the authority that the store has" in each for each in problems)
+    assert any("front-proxy-ca.crt trusts an authority that is neither" in each for each in problems)
     with pytest.raises(WrongLayout, match="trusts an authority that is neither"):
+        node.look(materials).changes(TRUST, AUTHORITIES)
+
+
+SIGNED_BY_NEITHER = "its certificate was signed by neither the old authority nor the new one"
+NOT_ONCE = "does not have {} exactly once, as kubeadm's kubeconfigs do"
+
+
+def foreign(node: Node) -> certificates.KeyPair:
+    """A certificate for the API server's names that an authority signed which the store doesn't have."""
+    other = certificates.new_ca("kubernetes", now_rfc3339(), "ECDSA-P256")
+    return reissue.reissue(node.text(f"{PKI}/apiserver.crt"), other, now_rfc3339())
+
+
+def corporate_certificate(node: Node) -> str:
+    pair = foreign(node)
+    Path(node.at(f"{PKI}/apiserver.crt")).write_text(pair.crt)
+    Path(node.at(f"{PKI}/apiserver.key")).write_text(str(pair.key))
+    return f"{PKI}/apiserver.crt: {SIGNED_BY_NEITHER}"
+
+
+def certificate_of_an_earlier_authority(node: Node) -> str:
+    path, pair = "/etc/kubernetes/scheduler.conf", foreign(node)
+    authorities = str((certificate_changes.kubeconfig(node.at(path)) or {})["authorities"])
+    node.apply([{"path": path, "authorities": authorities, "certificate": pair.crt, "key": pair.key}])
+    return f"{path}: {SIGNED_BY_NEITHER}"
+
+
+def third_authority_in_a_kubeconfig(node: Node) -> str:
+    path = "/etc/kubernetes/controller-manager.conf"
+    authorities = str((certificate_changes.kubeconfig(node.at(path)) or {})["authorities"])
+    other = certificates.new_ca("corporate", now_rfc3339(), "ECDSA-P256").crt
+    node.apply([{"path": path, "authorities": authorities + other}])
+    return f"{path} trusts an authority that is neither the old one in the store nor the new one"
+
+
+def two_clusters(node: Node) -> str:
+    path = Path(node.at("/etc/kubernetes/admin.conf"))
+    document = yaml.safe_load(path.read_text())
+    document["clusters"].append({"name": "other", "cluster": dict(document["clusters"][0]["cluster"])})
+    path.write_text(yaml.safe_dump(document, width=100000))
+    return f"/etc/kubernetes/admin.conf {NOT_ONCE.format('certificate-authority-data')}"
+
+
+def key_in_a_file(node: Node) -> str:
+    path = Path(node.at("/etc/kubernetes/admin.conf"))
+    path.write_text(path.read_text().replace("client-key-data:", "client-key:"))
+    return f"/etc/kubernetes/admin.conf {NOT_ONCE.format('client-key-data')}"
+
+
+def no_signing_key(node: Node) -> str:
+    Path(node.at(f"{PKI}/etcd/ca.key")).unlink()
+    return f"{PKI}/etcd/ca.key is not there"
+
+
+def no_certificate(node: Node) -> str:
+    Path(node.at(f"{PKI}/etcd/peer.crt")).write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    return f"{PKI}/etcd/peer.crt holds no certificate that can be read"
+
+
+@pytest.mark.parametrize(
+    "differ",
+    [
+        corporate_certificate,
+        certificate_of_an_earlier_authority,
+        third_authority_in_a_kubeconfig,
+        two_clusters,
+        key_in_a_file,
+        no_signing_key,
+        no_certificate,
+    ],
+)
+def test_what_a_later_stage_could_not_replace_is_found_before_anything_is_made(
+    node: Node, differ: t.Callable[[Node], str]
+) -> None:
+    """After Trust is on every node there is no way back: it is the same rotation that has to be completed."""
+    materials = materials_of(node)
+    problem = differ(node)
+    [found] = node.look(materials).layout_problems(AUTHORITIES)
+    assert found.startswith(f"cp-1: {problem}")
+
+
+def test_the_trust_in_an_authority_that_came_since_is_not_taken_away(node: Node) -> None:
+    materials = materials_of(node)
+    problem = third_authority_in_a_kubeconfig(node)
+    with pytest.raises(WrongLayout, match=problem):
         node.look(materials).changes(TRUST, AUTHORITIES)
 
 
@@ -213,6 +301,7 @@ def test_a_worker_has_its_kubelets_files_alone(node: Node, tmp_path: Path) -> No
     (worker.kubelet / "pki" / "server.pem").write_text(pair.crt + str(pair.key))
     serving.symlink_to(worker.kubelet / "pki" / "server.pem")
     (worker.root / "old.crt").write_text(materials.pair(CA, OLD).crt)
+    assert worker.look(materials).layout_problems(AUTHORITIES) == []
     for stage in STAGES:
         for change in worker.look(materials).changes(stage, AUTHORITIES):
             assert stage == ISSUE or not change.get("secret")

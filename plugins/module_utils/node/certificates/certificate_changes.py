@@ -154,10 +154,11 @@ def is_kubelets_own(path: str) -> bool:
         return False
 
 
-def kubeconfig(path: str) -> t.Optional[dict[str, str]]:
+def kubeconfig(path: str) -> t.Optional[dict[str, t.Any]]:
     """Return the public certificates in a kubeconfig, None if it is missing.
 
-    They are ``authorities`` and ``certificate`` in PEM, "" where there is a file or a token instead.
+    They are ``authorities`` and ``certificate`` in PEM, "" where there is a file or a token instead. ``counts`` has the number of each
+    field that holds one, or a key.
     """
     text = _read(path, missing="")
     if not text:
@@ -165,6 +166,7 @@ def kubeconfig(path: str) -> t.Optional[dict[str, str]]:
     return {
         "authorities": _decoded(_values(text, _AUTHORITY), path),
         "certificate": _decoded(_values(text, _CERTIFICATE), path),
+        "counts": {name: len(_values(text, name)) for name in (_AUTHORITY, _CERTIFICATE, _KEY)},
     }
 
 

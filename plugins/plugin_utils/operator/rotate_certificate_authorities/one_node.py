@@ -18,67 +18,28 @@ from ...kubeadm.certificate_files import (
     BUNDLE,
     CA,
     CERTIFICATE,
-    CONTROLLER_MANAGER,
     ETCD,
     ETCD_SERVER,
     FILES,
-    FRONT_PROXY,
     KEY,
     KUBECONFIG,
-    KUBELET,
     KUBELET_SERVER,
     PAIR,
     PKI,
-    SCHEDULER,
     SERVICE_ACCOUNT,
     SIGNING_KEY,
     CertificateFile,
 )
 from ...pki import reissue
-from ...pki.certificates import KeyPair
+from ...pki.certificates import KeyPair, PkiError
+from . import node_layout
 from . import stages as rotation
 from .materials import Materials
 from .stages import DROP, NEW, OLD, TRUST, Content
 
 Object = dict[str, t.Any]
 SERVING = f"{PKI}/apiserver.crt"
-# Which flags lead to which of kubeadm's files: a rotation changes those files, and nothing else would follow.
-LAYOUT: t.Mapping[str, t.Mapping[str, str]] = {
-    API_SERVER: {
-        "client-ca-file": "ca.crt",
-        "tls-cert-file": "apiserver.crt",
-        "tls-private-key-file": "apiserver.key",
-        "kubelet-client-certificate": "apiserver-kubelet-client.crt",
-        "kubelet-client-key": "apiserver-kubelet-client.key",
-        "etcd-cafile": "etcd/ca.crt",
-        "etcd-certfile": "apiserver-etcd-client.crt",
-        "etcd-keyfile": "apiserver-etcd-client.key",
-        "proxy-client-cert-file": "front-proxy-client.crt",
-        "proxy-client-key-file": "front-proxy-client.key",
-        "requestheader-client-ca-file": "front-proxy-ca.crt",
-        "service-account-key-file": "sa.pub",
-        "service-account-signing-key-file": "sa.key",
-        "kubelet-certificate-authority": "ca.crt",
-    },
-    CONTROLLER_MANAGER: {
-        "client-ca-file": "ca.crt",
-        "root-ca-file": "ca.crt",
-        "cluster-signing-cert-file": "ca.crt",
-        "cluster-signing-key-file": "ca.key",
-        "requestheader-client-ca-file": "front-proxy-ca.crt",
-        "service-account-private-key-file": "sa.key",
-    },
-    ETCD_SERVER: {
-        "cert-file": "etcd/server.crt",
-        "key-file": "etcd/server.key",
-        "trusted-ca-file": "etcd/ca.crt",
-        "peer-cert-file": "etcd/peer.crt",
-        "peer-key-file": "etcd/peer.key",
-        "peer-trusted-ca-file": "etcd/ca.crt",
-    },
-    SCHEDULER: {},
-    KUBELET: {"client-ca-file": "ca.crt"},
-}
+_SIGNER = rotation.signer("")
 
 
 class WrongLayout(Exception):
@@ -128,6 +89,9 @@ class NodeCertificates:
         ahead = self.ahead() if stage == TRUST else ()
         halves = [each.path.rpartition(".")[0] for each in FILES if each.kind == KEY and self._is_half(each.path)]
         wanted = rotation.contents(stage, authorities, self.control_plane, ahead, halves)
+        for content in wanted:
+            if content.kind != rotation.FLAGS and not content.path.startswith(_SIGNER):
+                self._require_known(content)
         found = [change for content in wanted for change in self._change(content)]
         if stage == DROP and CA in authorities and self.control_plane:
             leaf = reissue.first(self._public(SERVING))
@@ -146,7 +110,7 @@ class NodeCertificates:
             stem = self._at(rotation.signer(content.shows) if content.shows else rotation.SIGNER_USUAL)
             flags = {name: f"{stem}{suffix}" for name, suffix in rotation.SIGNER_FLAGS.items()}
             return [{"path": f"{MANIFESTS_DIRECTORY}/{content.path}.yaml", "flags": flags}]
-        if content.path.startswith(f"{PKI}/ca-signing-"):
+        if content.path.startswith(_SIGNER):
             pair = self.materials.pair(CA, (*content.trusts, content.shows)[0])
             return [
                 {"path": path, "secret": pair.key}
@@ -154,11 +118,8 @@ class NodeCertificates:
                 else {"path": path, "content": pair.crt}
             ]
         if not self._present(content.path):
-            if content.optional:
-                return []
-            raise WrongLayout(f"{path} is not there")
+            return []
         if content.kind == BUNDLE:
-            self._require_known(content)
             return [{"path": path, "content": self.materials.bundle(content.authority, content.trusts)}]
         if content.kind == SIGNING_KEY:
             return [{"path": path, "secret": self._key(content.authority, content.shows)}]
@@ -181,8 +142,6 @@ class NodeCertificates:
     def _kubeconfig(self, content: Content, path: str) -> list[Object]:
         known = self.found["files"][path]
         change: Object = {"path": path, "authorities": self.materials.bundle(content.authority, content.trusts)}
-        if not known.get("authorities"):
-            raise WrongLayout(f"{path} holds no certificate-authority-data")
         certificate = str(known.get("certificate") or "")
         if content.shows and certificate and self._to_issue(certificate, content):
             pair = self._issue(content.path, certificate, content.authority, content.shows)
@@ -200,68 +159,67 @@ class NodeCertificates:
         return [{"path": path, "content": pair.crt, "secret": pair.key}]
 
     def _to_issue(self, certificate: str, content: Content) -> bool:
-        if not certificate:
-            raise WrongLayout(f"{self._at(content.path)} has no certificate beside it")
         if reissue.issued_by(certificate, self.materials.pair(content.authority, content.shows).crt):
             return False
-        if reissue.issued_by(certificate, self.materials.pair(content.authority, OLD).crt):
-            return True
-        if content.kind == PAIR:
-            return False
-        raise WrongLayout(
-            f"{self._at(content.path)}: its certificate was signed by neither the old authority nor the new one"
-        )
+        return content.kind != PAIR or reissue.issued_by(certificate, self._generation(content.authority, OLD))
 
     def _issue(self, key: str, model: str, authority: str, generation: str, link: str = "") -> KeyPair:
         if key not in self._issued:
             self._issued[key] = reissue.reissue(model, self.materials.pair(authority, generation), self.now, link)
         return self._issued[key]
 
-    def _require_known(self, content: Content) -> None:
-        """Refuse to remove the trust in an authority unknown to this rotation."""
-        known = self.materials.fingerprints(content.authority, (OLD, NEW))
-        others = [each for each in reissue.fingerprints(self._public(content.path)) if each not in known]
+    def _require_known(self, file: CertificateFile | Content) -> None:
+        """Refuse a file that this rotation can't replace.
+
+        That is one that is missing or has another authority's certificate. A rotation removes no trust in an authority that it doesn't know.
+        """
+        path = self._at(file.path)
+        if not self._present(file.path):
+            if file.optional:
+                return
+            raise WrongLayout(f"{path} is not there")
+        text = trusted = self._public(file.path)
+        if file.kind == KUBECONFIG:
+            kubeconfig = self.found["files"][path]
+            text, trusted = (str(kubeconfig.get(each) or "") for each in ("certificate", "authorities"))
+            not_once = node_layout.not_once(kubeconfig)
+            if not_once:
+                raise WrongLayout(f"{path} does not have {not_once} exactly once, as kubeadm's kubeconfigs do")
+        if file.kind in (BUNDLE, KUBECONFIG):
+            self._require_known_trust(path, file.authority, trusted)
+        if file.kind == CERTIFICATE or (file.kind == KUBECONFIG and text):
+            self._require_known_issuer(path, file.authority, text)
+
+    def _require_known_trust(self, path: str, authority: str, text: str) -> None:
+        known, held = self.materials.fingerprints(authority, (OLD, NEW)), reissue.fingerprints(text)
+        others = [each for each in held if each not in known]
         if others:
             raise WrongLayout(
-                f"{self._at(content.path)} trusts an authority that is neither the old one in the store nor the new one (SHA-256 {others[0][:16]}…)"
+                f"{path} trusts an authority that is neither the old one in the store nor the new one (SHA-256 {others[0][:16]}…)"
             )
+        if not held:
+            raise WrongLayout(f"{path} does not hold the authority that the store has")
+
+    def _require_known_issuer(self, path: str, authority: str, certificate: str) -> None:
+        try:
+            issued = any(reissue.issued_by(certificate, self._generation(authority, each)) for each in (OLD, NEW))
+        except PkiError as error:
+            raise WrongLayout(f"{path} holds no certificate that can be read") from error
+        if not issued:
+            raise WrongLayout(f"{path}: its certificate was signed by neither the old authority nor the new one")
 
     # What is read back.
 
     def layout_problems(self, authorities: t.Collection[str]) -> list[str]:
         """Return this node's differences from kubeadm's layout and the store's authorities."""
-        found = []
-        for component, flags in self.found["flags"].items():
-            for name, value in flags.items():
-                expected = LAYOUT.get(component, {}).get(name)
-                leads = {f"{self.pki}/{expected}"} if expected else set()
-                leads |= {
-                    f"{self._at(rotation.signer(each))}{suffix}"
-                    for flag, suffix in rotation.SIGNER_FLAGS.items()
-                    if flag == name
-                    for each in (OLD, NEW)
-                }
-                if (
-                    component == CONTROLLER_MANAGER
-                    and name.startswith("cluster-signing-")
-                    and not expected
-                    and CA in authorities
-                ):
-                    found.append(
-                        f"{self.name}: {component} signs with a pair of its own for one kind of request (--{name})"
-                    )
-                if expected and value not in leads and _authority_of(expected) in authorities:
-                    found.append(
-                        f"{self.name}: {component} reads {value} (--{name}) where kubeadm has {self.pki}/{expected}"
-                    )
+        found = node_layout.flag_problems(self.found["flags"], self.pki, authorities)
         for each in FILES:
-            if each.kind != BUNDLE or each.authority not in authorities or not (self.control_plane or each.on_workers):
-                continue
-            held = set(reissue.fingerprints(self._public(each.path)))
-            known = self.materials.fingerprints(each.authority, (OLD, NEW))
-            if not held or not held <= known:
-                found.append(f"{self.name}: {self._at(each.path)} is not the authority that the store has")
-        return found
+            if each.authority in authorities and (self.control_plane or each.on_workers):
+                try:
+                    self._require_known(each)
+                except WrongLayout as error:
+                    found.append(str(error))
+        return [f"{self.name}: {each}" for each in found]
 
     def problems(self, stage: str, authorities: t.Collection[str], running: bool = True) -> list[str]:
         """Return a stage's problems on this node, each a sentence.
@@ -369,11 +327,6 @@ def question(authorities: t.Collection[str], control_plane: bool, pki: str) -> O
         "servers": servers,
         "key_ids": control_plane and SERVICE_ACCOUNT in authorities,
     }
-
-
-def _authority_of(name: str) -> str:
-    found = next((each.authority for each in FILES if each.path == f"{PKI}/{name}"), "")
-    return found or (FRONT_PROXY if name.startswith("front") else CA)
 
 
 def _digest(text: str) -> str:

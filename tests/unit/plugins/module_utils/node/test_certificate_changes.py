@@ -92,7 +92,8 @@ def test_a_kubeconfigs_certificates_change_and_nothing_else(tmp_path: Path, as_j
     path.write_text(json.dumps(before) if as_json else kubeconfig())
     path.chmod(0o600)
     assert apply(tmp_path, Change(str(path), authorities=OLD + NEW))
-    assert certificate_changes.kubeconfig(str(path)) == {"authorities": OLD + NEW, "certificate": OLD}
+    counts = {f"{each}-data": 1 for each in ("certificate-authority", "client-certificate", "client-key")}
+    assert certificate_changes.kubeconfig(str(path)) == {"authorities": OLD + NEW, "certificate": OLD, "counts": counts}
     assert apply(tmp_path, Change(str(path), authorities=NEW + OLD, certificate=NEW, key=KEY * 2))
     after = yaml.safe_load(path.read_text())
     assert after["users"][0]["user"] == {

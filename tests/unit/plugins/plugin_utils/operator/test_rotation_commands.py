@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from task_context import CommandRun, StandInAction, ended
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import SERVICE_ACCOUNT
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
@@ -187,6 +188,41 @@ def test_an_authority_that_has_ended_in_the_store_is_not_to_be_retried(tmp_path:
         run.run()
     assert "retry" not in str(refused.value)
     assert run.context.secret("prod-authority-rotation") is None
+
+
+@pytest.mark.parametrize(("signer", "refused"), [(OLD, False), ("corporate", True)])
+def test_no_authority_is_made_for_a_node_with_a_certificate_of_another_one(
+    tmp_path: Path, signer: str, refused: bool
+) -> None:
+    """No stage could replace it, and after Trust there is no way back."""
+    now = now_rfc3339()
+    pairs = {each: certificates.new_ca("front-proxy-ca", now, "ECDSA-P256") for each in (OLD, "corporate")}
+    client = certificates.new_client_certificate(pairs[signer], "front-proxy-client", [], now, "ECDSA-P256")
+    public = {"front-proxy-ca.crt": pairs[OLD].crt, "front-proxy-client.crt": client.crt}
+    asked: list[Object] = []
+
+    def answer(node: str, module: str, arguments: Object) -> Object:
+        if module != "node_certificates":
+            return {**Tokens([]).answer(node, module, arguments), "mounting": []}
+        asked.append(arguments)
+        files = {each: {"present": True, "public": public.get(Path(each).name, "")} for each in arguments["paths"]}
+        return {"files": files, "flags": {}, "components": {}, "shown": {}}
+
+    named = {"createCertificateAuthorities": {"authorities": ["frontProxy"]}}
+    run = CommandRun(tmp_path, FACTS, "cp-1", named, StandInAction(answer))
+    assert run.objects.control_plane is not None
+    run.objects.control_plane["metadata"]["uid"] = "u-2"
+    document = {"tls.crt": pairs[OLD].crt, "tls.key": pairs[OLD].key}
+    run.store.create(secrets.new_secret(run.objects.cluster, run.objects.control_plane, "proxy", document))
+    if refused:
+        with pytest.raises(
+            CommandFailure, match=r"no certificate authority was made.*front-proxy-client\.crt: its cert"
+        ):
+            run.run()
+    else:
+        run.run()
+    assert (run.context.secret("prod-authority-rotation") is None) == refused
+    assert [each.get("changes") for each in asked] == [None]
 
 
 def test_what_was_forgotten_is_not_forgotten_again(tmp_path: Path) -> None:
