@@ -24,7 +24,8 @@ description:
   - It is the node's half of a rotation of certificate authorities, an Action of the playbook C(kubeadm.control_plane.action).
 options:
   changes:
-    description: What files are to hold. Files below C(/etc/kubernetes), C(/var/lib/kubelet) and C(certificatesDir) alone are written.
+    description: What files are to hold. Files below C(/etc/kubernetes), C(/var/lib/kubelet) and C(certificatesDir) alone are written, and
+      the C(ca.crt) that the kubelet's C(clientCAFile) names.
     type: list
     elements: dict
     default: []

@@ -17,7 +17,7 @@ from ..common import guard
 KUBELET = "/var/lib/kubelet"
 # extraArgs may lead the API server's other flags elsewhere (docs/reference/kubeadm.md, "Certificates").
 _API_SERVER = re.compile(r"--kubelet-client-certificate=[\"']?([^\s\"']+)/apiserver-kubelet-client\.crt")
-_KUBELET = re.compile(r"^\s*clientCAFile:\s*[\"']?([^\s\"']+)/ca\.crt", re.MULTILINE)
+_KUBELET = re.compile(r"^\s*clientCAFile:\s*[\"']?([^\s\"']+)/ca\.crt(?![^\s\"'])", re.MULTILINE)
 
 
 def note(state: str = guard.STATE_DIRECTORY) -> str:

@@ -60,18 +60,24 @@ class Change:
 
 
 def roots_of_this_machine() -> tuple[str, ...]:
-    """Return the folders that kubeadm's files are in: nothing else is written."""
-    return tuple(dict.fromkeys((*_ROOTS, certificates_dir(), *filter(None, [of_kubelet()]))))
+    """Return the folders that kubeadm's files are in."""
+    return tuple(dict.fromkeys((*_ROOTS, certificates_dir())))
 
 
-def check_path(path: str, roots: t.Sequence[str] = ()) -> str:
+def check_path(path: str, roots: t.Sequence[str] = (), kubelet: str = KUBELET) -> str:
     """Return the path; refuse one outside the certificates' folders.
 
-    Raises NodeError.
+    The kubelet's CA certificate may be elsewhere, as on a worker with another caCertPath. Its folder may be any, such as /etc, and so counts for
+    nothing else. Raises NodeError.
     """
     roots = roots or roots_of_this_machine()
-    if os.path.normpath(path) != path or not any(path.startswith(f"{root}/") for root in roots):
-        raise NodeError(f"{path!r} is no file below {' or '.join(roots)}.", "Nothing was changed. Give one.")
+    own = of_kubelet(kubelet)
+    below = any(path.startswith(f"{root}/") for root in roots) or (own and path == f"{own}/ca.crt")
+    if os.path.normpath(path) != path or not below:
+        raise NodeError(
+            f"{path!r} is no file below {' or '.join(roots)}, nor the kubelet's ca.crt.",
+            "Nothing was changed. Give one.",
+        )
     return path
 
 

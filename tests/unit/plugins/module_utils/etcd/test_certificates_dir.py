@@ -30,6 +30,7 @@ NOTE, KUBELET = "state/certificates-dir", "kubelet/config.yaml"
         # A restore has taken the manifests away.
         ({KUBELET: "    clientCAFile: {here}/c/ca.crt\n", "c/apiserver.crt": ""}, "{here}/c"),
         ({KUBELET: "    clientCAFile: {here}/c/ca.crt\n"}, "{here}/kubernetes/pki"),
+        ({KUBELET: "    clientCAFile: {here}/c/ca.crt.old\n", "c/apiserver.crt": ""}, "{here}/kubernetes/pki"),
         ({NOTE: "pki"}, "{here}/kubernetes/pki"),
         ({NOTE: "/" + "x" * 5000}, "{here}/kubernetes/pki"),
         ({NOTE: "/x\x1b[2J"}, "{here}/kubernetes/pki"),

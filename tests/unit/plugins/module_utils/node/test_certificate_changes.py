@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,17 @@ def test_only_what_is_public_is_told(tmp_path: Path) -> None:
 def test_nothing_else_is_written(path: str) -> None:
     with pytest.raises(NodeError, match="no file below"):
         certificate_changes.apply(Change(path, NEW))
+
+
+@pytest.mark.parametrize(("name", "written"), [("ca.crt", True), ("ca.key", False), ("passwd", False)])
+def test_in_the_folder_of_the_kubelets_authority_that_alone_is_written(
+    tmp_path: Path, name: str, written: bool
+) -> None:
+    """A user's may be in any folder, such as /etc."""
+    (tmp_path / "config.yaml").write_text(f"authentication:\n  x509:\n    clientCAFile: {tmp_path}/ca.crt\n")
+    path = str(tmp_path / name)
+    with nullcontext() if written else pytest.raises(NodeError, match="no file below"):
+        assert certificate_changes.check_path(path, ("/etc/kubernetes",), str(tmp_path)) == path
 
 
 def test_what_goes_is_gone(tmp_path: Path) -> None:
