@@ -257,7 +257,8 @@ def _endpoint(hub: t.Mapping[str, t.Any]) -> list[Problem]:
     text = "kubeadm-config has no controlPlaneEndpoint, without which kubeadm joins no further control plane machine"
     fix = (
         "Put a load balancer or virtual address before the API server, add it as controlPlaneEndpoint (kubectl -n kube-system edit configmap "
-        "kubeadm-config), renew the API server's certificate with it (kubeadm init phase certs apiserver), then adopt."
+        "kubeadm-config). Have the API server's certificate made again with it: delete apiserver.crt and apiserver.key in certificatesDir, run "
+        "kubeadm init phase certs apiserver --config FILE with that configuration, and restart kube-apiserver. Then adopt."
     )
     return [Problem("NoControlPlaneEndpoint", "", text, fix)]
 

@@ -143,7 +143,11 @@ def test_whether_cluster_api_manages_it_must_be_known(hand: HandMade) -> None:
 
 def test_no_endpoint_no_further_machine(hand: HandMade) -> None:
     hand.configuration.pop("controlPlaneEndpoint")
-    assert "controlPlaneEndpoint" in refused(hand)["NoControlPlaneEndpoint"]
+    said = refused(hand)["NoControlPlaneEndpoint"]
+    assert "controlPlaneEndpoint" in said
+    # kubeadm keeps a certificate that is there, and reads the new endpoint from a file.
+    assert "delete apiserver.crt and apiserver.key in certificatesDir" in said
+    assert "kubeadm init phase certs apiserver --config FILE" in said
 
 
 def test_a_key_that_is_not_its_certificates(hand: HandMade) -> None:
