@@ -45,6 +45,12 @@ options:
     description: The container runtime's socket. Without it, those that kubeadm knows are tried.
     type: str
     default: ""
+  cgroup_driver:
+    description:
+      - The kubelet's cgroup driver, as the manifest has it. Without it, that of an existing node's kubelet, or else kubeadm's default.
+    type: str
+    choices: [cgroupfs, systemd]
+    version_added: 0.10.0
   ports:
     description: The ports that the control plane needs.
     type: list
@@ -166,6 +172,7 @@ def main() -> None:
             "control_plane_endpoint": {"type": "str", "default": ""},
             "image_repository": {"type": "str", "default": ""},
             "cri_socket": {"type": "str", "default": ""},
+            "cgroup_driver": {"type": "str", "choices": ["cgroupfs", "systemd"]},
             "ports": {"type": "list", "elements": "int", "default": list(fitness.DEFAULT_PORTS)},
             "etcd_endpoints": {"type": "list", "elements": "str", "default": []},
             "etcd_ca_file": {"type": "path", "default": "/etc/kubernetes/pki/etcd/ca.crt"},
@@ -191,6 +198,7 @@ def main() -> None:
             image_repository=params["image_repository"],
             now=params["now"],
             cri_socket=params["cri_socket"],
+            cgroup_driver=params["cgroup_driver"] or "",
             ports=params["ports"],
             ignore=params["ignore"],
             timeout=max(0.1, params["timeout"]),

@@ -23,7 +23,7 @@ from private_host import PrivateHost
 from stand_in_host import API, DNS, StandInHost
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import leftovers
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.machine_preflight import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.cgroup_drivers import (
     has_systemd_cgroups,
 )
 

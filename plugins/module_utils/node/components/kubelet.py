@@ -27,6 +27,15 @@ _ENDPOINT_FLAG = re.compile(r"--container-runtime-endpoint=[\"']?([^\s\"']+)")
 _ENDPOINT = re.compile(r"^containerRuntimeEndpoint:[ \t]*[\"']?([^\s\"']+)", re.MULTILINE)
 # The flag wins over the configuration (docs/reference/kubeadm.md, "Container runtime").
 _ENDPOINTS = (("kubeadm-flags.env", _ENDPOINT_FLAG), ("config.yaml", _ENDPOINT), ("instance-config.yaml", _ENDPOINT))
+_DRIVERS = (
+    ("kubeadm-flags.env", re.compile(r"--cgroup-driver=[\"']?([a-z]+)")),
+    ("config.yaml", re.compile(r"^cgroupDriver:[ \t]*[\"']?([a-z]+)", re.MULTILINE)),
+)
+
+
+def cgroup_driver(folder: str = FOLDER) -> str:
+    """Return the kubelet's cgroup driver, "" where its files name none."""
+    return _named(_DRIVERS, folder)
 
 
 def cri_socket(folder: str = FOLDER) -> str:
@@ -34,7 +43,11 @@ def cri_socket(folder: str = FOLDER) -> str:
 
     kubeadm would otherwise search for one, and refuse several.
     """
-    for name, pattern in _ENDPOINTS:
+    return _named(_ENDPOINTS, folder)
+
+
+def _named(places: t.Iterable[tuple[str, t.Pattern[str]]], folder: str) -> str:
+    for name, pattern in places:
         found = pattern.search(read_text(os.path.join(folder, name)))
         if found:
             return found.group(1)

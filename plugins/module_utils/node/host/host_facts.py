@@ -28,6 +28,7 @@ from ...etcd.certificates_dir import certificates_dir
 from ..bootstrap import certificate_folders, etcd_folders, leftovers
 from ..bootstrap.bootstrap_unit import Places
 from ..certificates.der import element
+from .cgroup_drivers import CONTAINERD_CONFIG
 
 # kubeadm's own list of container runtimes (docs/reference/kubeadm.md, "Container runtime").
 CRI_SOCKETS = ("/run/containerd/containerd.sock", "/var/run/crio/crio.sock", "/var/run/cri-dockerd.sock")
@@ -55,6 +56,7 @@ class HostPlaces:
     proc: str = "/proc"
     kubelet: str = "kubelet"
     kubectl: str = "kubectl"
+    containerd: str = CONTAINERD_CONFIG
     cri_sockets: tuple[str, ...] = CRI_SOCKETS
     path: tuple[str, ...] = PATH
 

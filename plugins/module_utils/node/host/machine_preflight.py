@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from ...common import guard, kubernetes_facts, settings
 from ...common.kubernetes_versions import read_version
 from ..bootstrap import etcd_folders, image_check, leftovers, script
-from . import fitness, host_facts, missing_images
+from ..components import kubelet
+from . import cgroup_drivers, fitness, host_facts, missing_images
 from .external_etcd import ExternalEtcd, look
 from .host_facts import HostPlaces
-from .missing_images import CONTAINERD_CONFIG
 
 ERROR, WARNING = "error", "warning"
 MINIMUM_PYTHON = (3, 9)
@@ -83,6 +83,7 @@ class Wanted:
         etcd: an external etcd that has to serve; None for a stacked one.
         image_repository: where kubeadm gets its images; "" for its default.
         now: the controller's time, seconds since the epoch; None to leave that out.
+        cgroup_driver: the kubelet's, as the manifest has it; "" for that of an existing node, or kubeadm's default.
         cri_socket, ports, ignore: as kubeadm knows them; what is ignored is a warning.
     """
 
@@ -93,6 +94,7 @@ class Wanted:
     etcd: t.Optional[ExternalEtcd] = None
     image_repository: str = ""
     now: t.Optional[float] = None
+    cgroup_driver: str = ""
     cri_socket: str = ""
     ports: t.Sequence[int] = fitness.DEFAULT_PORTS
     ignore: t.Sequence[str] = ()
@@ -110,7 +112,7 @@ def look_at(wanted: Wanted, places: t.Optional[HostPlaces] = None) -> list[Check
     groups: list[t.Callable[[], list[Check]]] = [
         lambda: [_python(), *_fitness(wanted, where)],
         lambda: _whose(wanted, where),
-        lambda: _cgroups(version, where) + _size(where) + _disks(where) + _names(wanted),
+        lambda: _cgroups(wanted, where) + _size(where) + _disks(where) + _names(wanted),
         lambda: [] if wanted.existing else _images(wanted, where),
         lambda: [_endpoint(wanted)] if wanted.endpoint else [],
         lambda: [] if wanted.etcd is None else [_external_etcd(wanted.etcd, wanted.timeout)],
@@ -244,7 +246,8 @@ def _holder(port: int, where: HostPlaces) -> str:
     return ""
 
 
-def _cgroups(version: str, where: HostPlaces) -> list[Check]:
+def _cgroups(wanted: Wanted, where: HostPlaces) -> list[Check]:
+    version = wanted.version
     known = read_version(version) is not None
     root = os.path.join(os.path.dirname(where.proc.rstrip("/")) or "/", "sys", "fs", "cgroup")
     unified = guard.read_text(os.path.join(root, "cgroup.controllers"))
@@ -272,22 +275,12 @@ def _cgroups(version: str, where: HostPlaces) -> list[Check]:
         )
     else:
         checks.append(_ok("SystemVerification"))
-    runtime = guard.read_text(CONTAINERD_CONFIG)
-    if runtime and known and kubernetes_facts.sets_systemd_cgroups(version) and not has_systemd_cgroups(runtime):
-        text = f"{CONTAINERD_CONFIG} does not set SystemdCgroup = true, and kubeadm gives the kubelet the cgroup driver systemd since 1.22"
-        checks.append(
-            Check("CgroupDriver", False, WARNING, text, "Set it, or set cgroupDriver in the kubelet's configuration.")
-        )
+    # A kubelet that is there has what it was given; kubeadm's default is for a new one, and for one without any.
+    named = wanted.cgroup_driver or (kubelet.cgroup_driver(where.kubelet_state) if wanted.existing else "")
+    differ = cgroup_drivers.differ(version, named, where.containerd)
+    if differ:
+        checks.append(Check("CgroupDriver", False, WARNING, differ, cgroup_drivers.FIX))
     return checks
-
-
-def has_systemd_cgroups(configuration: str) -> bool:
-    """Return whether containerd's configuration has the cgroup driver systemd.
-
-    Its TOML may have the key in a table of its own, or in one on a line.
-    """
-    found = re.search(r"^[^#\n]*\bSystemdCgroup[\"']?\s*=\s*(true|false)", configuration, re.MULTILINE)
-    return found is not None and found.group(1) == "true"
 
 
 def _size(where: HostPlaces) -> list[Check]:

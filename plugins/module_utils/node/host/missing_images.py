@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from ...common import guard, settings, timed_command
 from ...common.guard import NodeError
 from ..bootstrap.image_check import DOCKER, SOCKETS, Images
+from .cgroup_drivers import CONTAINERD_CONFIG
 
 # What runs on a worker, too: CoreDNS is a deployment that may come there.
 OF_WORKERS = ("kube-proxy", "pause", "coredns")
@@ -35,7 +36,6 @@ DETOURS = (
     "/etc/containers/registries.conf",
     "/etc/containers/registries.conf.d",
 )
-CONTAINERD_CONFIG = "/etc/containerd/config.toml"
 _DETOUR = re.compile(r"^[^#\n]*\bregistry\b.*\b(mirrors|configs)\b", re.MULTILINE)
 # A folder, or several, that may be empty.
 _CONFIG_PATH = re.compile(r"^[^#\n]*\bconfig_path[\"']?\s*=\s*[\"']([^\"']+)", re.MULTILINE)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
 import typing as t
@@ -99,6 +100,7 @@ def _host(tmp_path: Path) -> t.Iterator[Host]:
             proc=str(proc),
             kubelet=str(tmp_path / "kubelet"),
             kubectl=str(tmp_path / "kubectl"),
+            containerd=str(tmp_path / "config.toml"),
             cri_sockets=(runtime,),
             path=(str(tmp_path),),
         )
@@ -172,6 +174,40 @@ def test_cgroup_v1_is_judged_by_the_kubelets_version(host: Host, version: str, o
     (host.folder / "proc/cgroups").write_text(f"#subsys_name\thierarchy\tnum_cgroups\tenabled\n{rows}")
     found = host.wrong(version=version).get("CgroupVersion")
     assert (found.severity if found else None) == outcome
+
+
+SYSTEMD, CGROUPFS = "  SystemdCgroup = true\n", "version = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "containerd", "kubelets", "differ"),
+    [
+        ("v1.21.0", CGROUPFS, "", ""),
+        ("v1.22.0", CGROUPFS, "", "driver cgroupfs .* the kubelet systemd, kubeadm's default since 1.22"),
+        ("v1.22.0", SYSTEMD, "", ""),
+        ("v1.22.0", "", "", ""),
+        ("v1.22.0", CGROUPFS, "cgroupfs", ""),
+        ("v1.22.0", SYSTEMD, "cgroupfs", "driver systemd .* the kubelet cgroupfs$"),
+        ("v1.21.0", CGROUPFS, "systemd", "driver cgroupfs .* the kubelet systemd$"),
+    ],
+)
+def test_a_cgroup_driver_is_told_where_the_kubelets_is_another(
+    host: Host, version: str, containerd: str, kubelets: str, differ: str
+) -> None:
+    """The kubelet's is what is asked for, or on an existing node what its files have, of which a flag wins."""
+    (host.folder / "config.toml").write_text(containerd)
+    folder = host.folder / "kubelet-state"
+    folder.mkdir()
+    found = [host.wrong(version=version, cgroup_driver=kubelets)]
+    (folder / "config.yaml").write_text(f"cgroupDriver: {kubelets}\n" if kubelets else "kind: KubeletConfiguration\n")
+    found.append(host.wrong(version=version, existing=True))
+    (folder / "kubeadm-flags.env").write_text(
+        f'KUBELET_KUBEADM_ARGS="--cgroup-driver={kubelets}"\n' if kubelets else ""
+    )
+    (folder / "config.yaml").write_text("cgroupDriver: other\n" if kubelets else "")
+    found.append(host.wrong(version=version, existing=True))
+    told = [each["CgroupDriver"].message if "CgroupDriver" in each else "" for each in found]
+    assert all(re.search(differ, each) if differ else not each for each in told), told
 
 
 def test_an_existing_node_has_to_run_what_it_is_made_of(host: Host) -> None:
