@@ -19,15 +19,15 @@ from ..module_utils.common import sealed
 from ..module_utils.common.values import now_rfc3339
 from ..module_utils.workload_api import static_pod_flags
 from ..plugin_utils.adoption import manifest as adoption_manifest
+from ..plugin_utils.adoption.control_plane_writer import Writer, host_of_machine, is_adopted, other_cluster
 from ..plugin_utils.adoption.evidence import SPARE, Host, configuration, problems, read_host, workers_left_alone
-from ..plugin_utils.adoption.hosts import SILENT, AnyHost, Problem, unfit, without_spares
+from ..plugin_utils.adoption.host_problems import SILENT, AnyHost, Problem, unfit, without_spares
 from ..plugin_utils.adoption.machine_writer import node_name
 from ..plugin_utils.adoption.workers import worker_survey
 from ..plugin_utils.adoption.workers.worker_evidence import WorkerHost, worker_problems
 from ..plugin_utils.adoption.workers.worker_manifest import deployment_of
 from ..plugin_utils.adoption.workers.worker_survey import Survey
 from ..plugin_utils.adoption.workers.worker_writer import to_adopt
-from ..plugin_utils.adoption.writer import Writer, host_of_machine, is_adopted, other_cluster
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller, is_cluster

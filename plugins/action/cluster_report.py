@@ -16,7 +16,7 @@ from ..module_utils.common.values import clip, parse_time
 from ..plugin_utils.base_classes.control_plane_action import CLUSTER_SPEC, ControlPlaneAction
 from ..plugin_utils.calls import variable_values
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.report import files, model, reading
+from ..plugin_utils.report import files, journal_runs, model
 from ..plugin_utils.store import opening
 from ..plugin_utils.store.base import StoreError
 from ..plugin_utils.store.journal import Journal
@@ -106,7 +106,7 @@ class ActionModule(ControlPlaneAction):
         named = checked.validated_parameters
         opening.check(named["store"])
         journal = Journal(opening.journal_directory(named["store"]), named["namespace"], named["cluster"])
-        return reading.read(
+        return journal_runs.read(
             journal.entries(),
             named["namespace"],
             named["cluster"],

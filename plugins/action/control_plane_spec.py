@@ -17,7 +17,7 @@ from ..module_utils.common.violations import ManifestError, Report
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.documents.edit import Edit
-from ..plugin_utils.documents.read import Document
+from ..plugin_utils.documents.yaml_files import Document
 from ..plugin_utils.objects import defaults
 from ..plugin_utils.objects.manifest.cluster_manifest import ClusterManifest
 from ..plugin_utils.objects.validate import update

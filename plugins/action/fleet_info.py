@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils.common import settings
 from ..module_utils.common.legible import block, one_line, readable
-from ..plugin_utils.calls import clusters, inventory_source, variable_values
+from ..plugin_utils.calls import inventory_source, selected_clusters, variable_values
 from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP
 from ..plugin_utils.calls.screen import Screen
 from ..plugin_utils.events import cluster_events
@@ -52,8 +52,8 @@ class ActionModule(ActionBase):
             argument_spec={"playbook": {"type": "str", "default": "", "choices": ["", *ENTRY_POINTS]}}
         )
         variables = task_vars or {}
-        known = clusters.all_clusters(variables)
-        hosts = clusters.selected_clusters(variables)
+        known = selected_clusters.all_clusters(variables)
+        hosts = selected_clusters.selected_clusters(variables)
         if not hosts:
             why = "\n".join(map(str, () if known else variables.get(inventory_source.ERRORS) or ()))
             told = why or f"{NO_CLUSTER} (clusters here: {', '.join(known) or 'none'})."

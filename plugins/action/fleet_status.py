@@ -14,8 +14,8 @@ from ansible.plugins.action import ActionBase
 from ..module_utils.common import settings
 from ..module_utils.common.legible import readable
 from ..plugin_utils.calls import variable_values
-from ..plugin_utils.calls.clusters import selected_clusters
 from ..plugin_utils.calls.screen import Screen
+from ..plugin_utils.calls.selected_clusters import selected_clusters
 from ..plugin_utils.progress.progress_lines import Line
 from ..plugin_utils.reconcile.status.document import document_text, write_document
 from ..plugin_utils.reconcile.status.fleet import FAILED_AS_ASKED, failing, fleet_lines

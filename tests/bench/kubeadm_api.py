@@ -15,7 +15,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.read import read_documents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.yaml_files import read_documents
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import any_form, for_version
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))

@@ -15,10 +15,13 @@ from mortal_store import Killed, MortalStore
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption import manifest as adoption_manifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.control_plane_writer import (
+    Writer,
+    is_adopted,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.workers import worker_survey
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.workers.worker_survey import Survey
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.workers.worker_writer import to_adopt
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.writer import Writer, is_adopted
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (

@@ -19,7 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.evi
     problems,
     read_host,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.hosts import Problem
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.host_problems import Problem
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
 
 Object = dict[str, t.Any]

@@ -152,13 +152,14 @@ class Cluster:
             self.machines.ssh(name, f"mkdir -p {AWAY} && mv {MANIFESTS}/{component}.yaml {AWAY}/")
         try:
             for name in names:
-                eventually(f"{component} has ended on {name}", lambda name=name: not self._runs(component, name))
+                eventually(f"{component} has ended on {name}", lambda name=name: not self.runs(component, name))
             yield
         finally:
             for name in names:
                 self.machines.ssh(name, f"mv {AWAY}/{component}.yaml {MANIFESTS}/")
 
-    def _runs(self, component: str, name: str) -> bool:
+    def runs(self, component: str, name: str) -> bool:
+        """Whether a process of a component is on a machine."""
         return bool(self.machines.ssh(name, f"pgrep -x {component[:15]} || true").strip())
 
     @contextlib.contextmanager

@@ -19,7 +19,7 @@ from ..observe import additional_facts
 from ..observe.parse import parse
 from ..pki import certificates
 from ..pki.certificates import PkiError
-from .hosts import OUT_OF_CLUSTER_API, Problem, annotated, machine_id, node_of, same_machine
+from .host_problems import OUT_OF_CLUSTER_API, Problem, annotated, machine_id, node_of, same_machine
 
 Object = dict[str, t.Any]
 SPARE = "NotAControlPlane"

@@ -17,7 +17,7 @@ from ..records.cluster_objects import BOOTSTRAP_STARTED_ANNOTATION, CLUSTER, Clu
 from ..records.status.status_writer import annotate
 from ..store.base import Store, kind_ref_of
 from ..store.interrupted_creation import complete_status
-from .hosts import AnyHost, machine_id
+from .host_problems import AnyHost, machine_id
 
 INFRASTRUCTURE_MACHINE = (kinds.GROUP_INFRASTRUCTURE, kinds.INVENTORY_MACHINE)
 _OWN = ("uid", "resourceVersion", "generation", "creationTimestamp")

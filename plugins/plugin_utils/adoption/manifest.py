@@ -12,7 +12,7 @@ from ..objects import kinds
 from ..objects.equivalence import ABSENT, canonical, cluster_values
 from ..objects.manifest.reader import ClusterManifest
 from .evidence import Host
-from .hosts import AnyHost, Problem
+from .host_problems import AnyHost, Problem
 
 Object = dict[str, t.Any]
 DEFAULT_PORT = 6443

@@ -20,7 +20,7 @@ from typing import Any, Union
 import yaml
 
 from ...module_utils.common.violations import ManifestError, Violation
-from .read import Document, read_text
+from .yaml_files import Document, read_text
 
 Value = Union[int, str]
 # What generators of text leave in a manifest that is not finished yet: Jinja, Go templates, shells and envsubst, ERB.

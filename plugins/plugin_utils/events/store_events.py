@@ -13,8 +13,8 @@ import typing as t
 from ...module_utils.common import settings
 from ..store import opening
 from ..store.base import StoreError
+from ..store.kubernetes.object_watch import DELETED, LISTED, Watch
 from ..store.kubernetes.requests import KubernetesApi
-from ..store.kubernetes.watching import DELETED, LISTED, Watch
 from . import cluster_events
 
 Object = dict[str, t.Any]

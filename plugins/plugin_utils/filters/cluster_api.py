@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.common.violations import ManifestError, Report, Violation, describe
-from ..documents.read import MAX_BYTES, read_text
+from ..documents.yaml_files import MAX_BYTES, read_text
 from ..objects.convert import whole_objects
 from ..objects.kinds import label_of
 from . import kubeadm

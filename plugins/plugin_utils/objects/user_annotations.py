@@ -19,8 +19,8 @@ from typing import Any, Optional
 from ...module_utils.common import settings
 from ...module_utils.common.violations import Report, child, item
 from ..documents import names, schema
-from ..documents.read import read_documents
 from ..documents.scalars import parse_duration
+from ..documents.yaml_files import read_documents
 from . import kinds
 
 try:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ...module_utils.common.violations import ManifestError, Violation
 from ..calls.failure import ControlPlaneFailure
 from ..documents.edit import Edit, is_template, set_scalar
-from ..documents.read import Document, read_files, read_text
+from ..documents.yaml_files import Document, read_files, read_text
 from ..objects import defaults, kinds
 from ..objects.manifest.related import Index, control_plane_reference
 from ..store import lasting

@@ -10,7 +10,7 @@ import os
 import typing as t
 
 from ...module_utils.common.guard import write_atomically
-from . import markdown, model, page, reading
+from . import journal_runs, markdown, model, page
 
 HTML, MARKDOWN, SVG = "html", "markdown", "svg"
 FORMATS = (HTML, MARKDOWN, SVG)
@@ -92,4 +92,4 @@ def read_watch(path: str) -> list[model.Span]:
                 continue
             if isinstance(sample, dict):
                 samples.append(sample)
-    return reading.watched_gaps(samples)
+    return journal_runs.watched_gaps(samples)

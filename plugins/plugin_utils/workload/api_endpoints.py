@@ -18,7 +18,7 @@ import typing as t
 
 from ...module_utils.workload_api import compare_and_swap
 from ...module_utils.workload_api.bootstrap_token import CLUSTER_INFO
-from ..documents.read import read_documents
+from ..documents.yaml_files import read_documents
 from ..kubeadm.configuration import yaml_documents
 from . import kubeadm_config_map
 from .writes import Change, Objects, Plan, WorkloadError, resource_version

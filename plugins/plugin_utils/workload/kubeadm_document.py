@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ...module_utils.common import kubernetes_versions
 from ...module_utils.common.violations import ManifestError, Report, child
-from ..documents.read import read_documents
+from ..documents.yaml_files import read_documents
 from ..kubeadm.configuration import decode, fields, kinds, render, yaml_documents
 from .writes import WorkloadError
 

@@ -13,7 +13,10 @@ from hand_made import NOW, HandMade
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption import manifest as adoption_manifest
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.writer import Writer, is_adopted
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.control_plane_writer import (
+    Writer,
+    is_adopted,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (

@@ -16,13 +16,13 @@ from event_sources import RunningSource
 from store_objects import MACHINE, machine
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Object, StoreError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.watching import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.object_watch import (
     LISTED,
     PAUSES_SECONDS,
     Watch,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 LABELS = {"cluster.x-k8s.io/cluster-name": "prod", "cluster.x-k8s.io/control-plane": ""}
 HEALTH_CHECK = ("cluster.x-k8s.io", "MachineHealthCheck")

@@ -114,7 +114,7 @@ WRONG_RULES: tuple[tuple[str, ...], ...] = (
     ),
     (
         "a marked worker's end is never recorded",
-        _WORKERS + "bootstraps.py",
+        _WORKERS + "unfinished_bootstraps.py",
         "    if machine.deleting or machine.infrastructure_gone or not_made(",
         "    if machine.deleting or machine.infrastructure_gone or marked(machine) or not_made(",
         "workers beside their control plane, marked",

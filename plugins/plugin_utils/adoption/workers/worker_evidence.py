@@ -16,7 +16,7 @@ from ...documents.names import typed_name
 from ...observe.parse import machine_facts
 from ...pki.certificates import PkiError, ca_cert_hash
 from ..evidence import Host
-from ..hosts import OUT_OF_CLUSTER_API, OWN_MACHINE_ID, Problem, annotated, machine_id, node_of, same_machine
+from ..host_problems import OUT_OF_CLUSTER_API, OWN_MACHINE_ID, Problem, annotated, machine_id, node_of, same_machine
 
 Object = dict[str, t.Any]
 SPARE = "NotAWorker"

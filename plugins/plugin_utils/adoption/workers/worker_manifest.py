@@ -12,7 +12,7 @@ from ....module_utils.common.kubernetes_versions import read_version
 from ....module_utils.common.values import clip, shortened
 from ...objects import kinds
 from ...objects.manifest.reader import ClusterManifest
-from ..hosts import Problem
+from ..host_problems import Problem
 from ..manifest import contradiction, document, kubelet_arguments
 from .worker_evidence import WorkerHost, version_of
 

@@ -14,7 +14,7 @@ from ...calls.machine_connection import Answer
 from ...objects.manifest.reader import ClusterManifest
 from ...records.cluster_objects import ClusterObjects
 from ..evidence import Host
-from ..hosts import Problem, without_spares
+from ..host_problems import Problem, without_spares
 from . import worker_manifest
 from .worker_evidence import SPARE, WorkerHost, named_twice, node_name, read_worker
 from .worker_writer import machine_of, managed_nodes, replicas_of, staying_machines

@@ -27,7 +27,7 @@ from ..remediation.replacement import CANNOT
 from ..removal.hooks import held_by_hooks
 from ..rollout.gates import replacement_policy
 from ..snapshot.typed_snapshot import MachineView, View
-from . import bootstraps, numbers
+from . import numbers, unfinished_bootstraps
 from .conditions import Conditions
 from .held_back import CHECK, held_back, not_removed, title
 from .remediation import is_left_alone, to_remediate, unhealthy
@@ -92,7 +92,9 @@ def _decided(view: View, workers: Workers, conditions: Conditions) -> Outcome:
         return outcome
     troubles = [each for step in steps for each in step.troubles]
     # What ends by itself is waited for before the run fails with the rest.
-    passing = [each for each in troubles if each.waits and each.reason in (bootstraps.AT_WORK, NOT_AVAILABLE)]
+    passing = [
+        each for each in troubles if each.waits and each.reason in (unfinished_bootstraps.AT_WORK, NOT_AVAILABLE)
+    ]
     outcome = held(passing or troubles) if troubles else Outcome(terms.NONE)
     if passing:
         outcome.blocked_on += [each.document() for each in troubles if each not in passing]
@@ -126,7 +128,7 @@ def _outcome(action: str, entries: list[Object], reasons: Iterable[list[Object]]
 def _deployment(view: View, deployment: DeploymentView, conditions: Conditions) -> _Step:
     step = _Step()
     for machine in deployment.machines:
-        found = bootstraps.trouble(view, deployment, machine)
+        found = unfinished_bootstraps.trouble(view, deployment, machine)
         step.troubles += [found] if found is not None else []
     going = _going(step, deployment)
     _remove(step, deployment, going, DELETING, "marked for deletion")
@@ -136,7 +138,7 @@ def _deployment(view: View, deployment: DeploymentView, conditions: Conditions) 
     _remove(step, deployment, change.too_many, numbers.TOO_MANY, f"{deployment.replicas} are wanted")
     holds = held_back(view, deployment)
     resumed = [each for each in deployment.live if each not in sick and each not in change.too_many]
-    resumed = [each for each in resumed if bootstraps.resumes(view, deployment, each)]
+    resumed = [each for each in resumed if unfinished_bootstraps.resumes(view, deployment, each)]
     _make(step, view, deployment, change, resumed, holds)
     _replace(step, view, deployment, change, holds)
     if deferred:

@@ -18,7 +18,7 @@ from typing import Any, Union
 
 from ....module_utils.common import kubernetes_versions
 from ....module_utils.common.violations import ManifestError, Report, child, describe, item
-from ...documents.read import Document, read_any
+from ...documents.yaml_files import Document, read_any
 from . import decode, kinds
 
 NAME = "kubeadm configuration"

@@ -59,7 +59,7 @@ def convert(
 ) -> Written:
     """Return documents for kubeadm of `version` from any form.
 
-    For the forms see documents.read. ManifestError lists everything that is wrong.
+    For the forms see documents.yaml_files. ManifestError lists everything that is wrong.
 
     `api` overrides the version's own API (2 = v1beta2); `command` picks one of kinds.COMMANDS where the source has the parts of
     several; `allowed_losses` are field paths that may be left out where the API cannot hold them; `validate` applies kubeadm's own

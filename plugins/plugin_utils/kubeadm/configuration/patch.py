@@ -20,7 +20,7 @@ from typing import Any, Optional
 
 from ....module_utils.common import kubernetes_versions
 from ....module_utils.common.violations import Report, child, describe, item
-from ...documents.read import read_documents
+from ...documents.yaml_files import read_documents
 from . import decode, fields, kinds, render, validate
 
 Object = dict[str, Any]

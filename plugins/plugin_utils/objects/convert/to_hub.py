@@ -19,8 +19,8 @@ from typing import Any
 from ....module_utils.common.values import utc_time
 from ....module_utils.common.violations import Report, child
 from ...documents import names
-from ...documents.read import Document
 from ...documents.schema import ABSENT, check
+from ...documents.yaml_files import Document
 from ...kubeadm.configuration import classic_form
 from .. import kinds, machine_health_check, structures
 from ..resource_sets import cluster_resource_set

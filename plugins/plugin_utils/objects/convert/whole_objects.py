@@ -20,7 +20,7 @@ from typing import Any
 
 from ....module_utils.common.bounded_yaml import read_json
 from ....module_utils.common.violations import ManifestError, Report, Violation, child, item, steps
-from ...documents.read import MAX_BYTES, Document
+from ...documents.yaml_files import MAX_BYTES, Document
 from .. import kinds
 from ..equivalence import ABSENT, ARGUMENT_LISTS, EXACT, canonical, same
 from . import from_hub as older_versions

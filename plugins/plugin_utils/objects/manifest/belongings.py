@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ....module_utils.common.violations import Report
-from ...documents.read import Document
+from ...documents.yaml_files import Document
 from .. import kinds, machine_health_check
 from ..resource_sets import cluster_resource_set, contents
 from ..validate import cluster as validate_cluster

@@ -15,7 +15,7 @@ from typing import Any
 
 from ....module_utils.common import kubernetes_versions
 from ....module_utils.common.violations import ManifestError, Report, Violation, child
-from ...documents.read import Document, read_files
+from ...documents.yaml_files import Document, read_files
 from .. import defaults, kinds
 from ..convert import whole_objects
 from ..validate import cluster as validate_cluster

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...documents.read import Document
+from ...documents.yaml_files import Document
 from .. import kinds
 from ..resource_sets import cluster_resource_set
 

@@ -17,7 +17,7 @@ from typing import Any
 from ....module_utils.common.legible import one_line
 from ....module_utils.common.violations import Violation, child
 from ...documents.names import typing_errors
-from ...documents.read import Document
+from ...documents.yaml_files import Document
 from .. import actions, kinds
 from .related import Index, is_others, mapping, named_kind
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....module_utils.common.violations import Report, child
-from ...documents.read import Document
+from ...documents.yaml_files import Document
 from .. import kinds
 from ..validate import cluster as validate_cluster
 from ..workers import machine_deployment, rules

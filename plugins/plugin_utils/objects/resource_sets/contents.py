@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common.violations import Violation, child
-from ...documents.read import read_text
+from ...documents.yaml_files import read_text
 from .. import kinds
 
 Object = dict[str, Any]

@@ -9,7 +9,7 @@ import typing as t
 
 from ....module_utils.common.violations import ManifestError, Violation
 from ...calls.failure import ControlPlaneFailure
-from ...documents.read import Document, read_files
+from ...documents.yaml_files import Document, read_files
 from ...filters.kubeadm import plain
 from ...objects import actions, kinds
 from ...objects.actions import FieldError

@@ -20,7 +20,7 @@ from ...decision.removal.left_behind import left_behind
 from ...decision.rollout import resource_sets
 from ...decision.rollout.uptodate import expiry_of
 from ...decision.snapshot.typed_snapshot import View, read_snapshot
-from .machines import deployment_statuses, machine_status
+from .machine_entries import deployment_statuses, machine_status
 from .verdict import trouble, what_next
 
 Object = dict[str, t.Any]

@@ -13,7 +13,7 @@ from typing import Any, Callable
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.bounded_yaml import read_json
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents import read as load
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents import yaml_files as load
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import yaml_text
 
 PLUGINS = Path(load.__file__).parents[2]

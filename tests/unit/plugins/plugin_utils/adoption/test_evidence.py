@@ -14,7 +14,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.evi
     configuration,
     workers_left_alone,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.hosts import unfit
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.host_problems import unfit
 
 Object = dict[str, t.Any]
 

@@ -13,7 +13,7 @@ import yaml
 from hand_made import HandMade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption import manifest as adoption_manifest
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.hosts import Problem
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.host_problems import Problem
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.workers import worker_survey
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.workers.worker_evidence import (
     worker_problems,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.edit import Edit, set_scalar
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.read import read_text
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.yaml_files import read_text
 
 GOLDEN = Path(__file__).parent / "golden" / "edit"
 AFTER = "2026-08-01T00:00:00Z"

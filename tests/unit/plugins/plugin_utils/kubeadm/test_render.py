@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.read import read_documents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.yaml_files import read_documents
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import (
     fields,
     render,

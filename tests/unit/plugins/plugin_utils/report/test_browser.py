@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from journal_life import Life, creation, failed_rollout
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report import page, reading, style
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report import journal_runs, page, style
 
 WIDTHS = (360, 390, 1200)
 # Chromium's own setting: 0 is dark, 1 is light.
@@ -80,7 +80,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
         3700, 3760, "join", f"m-{'w' * 61}", votersBefore=3, votersAfter=4, voters=3, leader="m" * 63, endpoint=True
     )
     return page.page(
-        [reading.read(each.journal.entries(), "default", name) for each, name in ((good, "prod"), (bad, "s" * 63))]
+        [journal_runs.read(each.journal.entries(), "default", name) for each, name in ((good, "prod"), (bad, "s" * 63))]
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from journal_life import INIT, MACHINES, NOON, Life, at, creation, failed_rollout
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report import model, reading, words
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report import journal_runs, model, words
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def life(tmp_path: Path) -> Life:
 
 
 def report(life: Life, **arguments: t.Any) -> model.ClusterReport:
-    return reading.read(life.journal.entries(), "default", "prod", **arguments)
+    return journal_runs.read(life.journal.entries(), "default", "prod", **arguments)
 
 
 def after_noon(time: t.Optional[float]) -> float:
@@ -89,7 +89,7 @@ def test_planned_against_done(life: Life) -> None:
 def test_the_journal_of_real_machines() -> None:
     """As a local run left it: three machines were made, a rollout's run was killed with SIGKILL in its first join, all was deleted."""
     lines = (Path(__file__).parent / "my-cluster.jsonl").read_text().splitlines()
-    found = reading.read(map(json.loads, lines), "default", "my-cluster")
+    found = journal_runs.read(map(json.loads, lines), "default", "my-cluster")
     deleted, killed, created = found.runs
     assert [(each.playbook, each.result) for each in found.runs] == [
         ("delete", "changed"),
@@ -205,7 +205,7 @@ def test_a_watchers_record_is_shown_in_place_of_observations(life: Life) -> None
         {"t": NOON + 3603.0, "what": "endpoint", "ok": True},
         {"t": NOON + 3650.0, "what": "endpoint", "ok": False},
     ]
-    gaps = reading.watched_gaps(samples)
+    gaps = journal_runs.watched_gaps(samples)
     assert gaps == [(NOON + 3500.0, NOON + 3602.5), (NOON + 3603.0, NOON + 3650.0)]
     [run] = report(life, watched=gaps).runs
     assert run.endpoint_gaps() == [(NOON + 3600, NOON + 3602.5), (NOON + 3603.0, NOON + 3650.0)], "within the run"
@@ -226,14 +226,14 @@ def test_entries_of_any_shape_stop_nothing() -> None:
         {"event": "end", "id": "d", "time": at(3), "run": "r"},
         {"event": "waited", "id": "e", "time": at(3), "run": "r"},
     ]
-    found = reading.read(wrong, "default", "prod")
+    found = journal_runs.read(wrong, "default", "prod")
     assert found.certificates == [] and [each.votes() for each in found.runs] == [[], []]
 
 
 def test_texts_are_legible_and_bounded(life: Life) -> None:
     life.close(1, "failed", "\x1b[2J\u202e" + "x" * 5000)
     entry = {**life.journal.entries()[0], "message": "\x1b[2J\u202e" + "x" * 5000}
-    [run] = reading.read([entry], "default", "prod").runs
+    [run] = journal_runs.read([entry], "default", "prod").runs
     assert run.message.startswith("\\x1b[2J\\u202ex") and len(run.message) == 600
 
 

@@ -16,10 +16,10 @@ from journal_life import MACHINES, NOON, Life, creation, failed_rollout
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report import (
     chart,
+    journal_runs,
     markdown,
     model,
     page,
-    reading,
     style,
 )
 
@@ -83,7 +83,9 @@ def reports(tmp_path: Path) -> list[model.ClusterReport]:
     creation(good)
     creation(bad)
     failed_rollout(bad)
-    return [reading.read(each.journal.entries(), "default", name) for each, name in ((good, "prod"), (bad, "staging"))]
+    return [
+        journal_runs.read(each.journal.entries(), "default", name) for each, name in ((good, "prod"), (bad, "staging"))
+    ]
 
 
 def hostile() -> model.ClusterReport:
@@ -198,7 +200,7 @@ def test_markdown_keeps_texts_of_others_in_code_spans(reports: list[model.Cluste
 
 
 def test_an_empty_journal() -> None:
-    empty = reading.read([], "default", "prod")
+    empty = journal_runs.read([], "default", "prod")
     assert "no run that was asked for" in page.page([empty]) and "no run that was asked for" in markdown.markdown(
         [empty]
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from journal_life import Life, creation
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report import files, reading
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.report import files, journal_runs
 
 # As kubeadm, ssh, etcd and hosts print them. Of each the part that is the secret has the mark.
 MARK = "5ec7e7"
@@ -36,7 +36,7 @@ def test_a_report_has_no_secret(tmp_path: Path) -> None:
         life.phases(second + 5, machine, [text], second)
         life.fact(second + 6, "state", text, leader=text, certificates=[[text, "2027-01-01T00:00:00Z"]])
     life.close(300, "failed", "\n".join(TEXTS))
-    report = reading.read(life.journal.entries(), "default", "prod")
+    report = journal_runs.read(life.journal.entries(), "default", "prod")
     contents = files.render([report], files.FORMATS)
     assert len(contents) == len(files.FORMATS)
     for name, text in contents.items():

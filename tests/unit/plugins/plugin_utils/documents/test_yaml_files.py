@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents import read
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents import yaml_files
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.scalars import (
     format_duration,
     parse_duration,
@@ -51,19 +51,19 @@ def test_plain_scalars_mean_what_they_mean_to_kubernetes(text: str, value: objec
 
 
 def test_quoted_scalars_are_text() -> None:
-    documents, violations = read.read_text(OBJECT + "a: '0644'\nb: \"yes\"\nc: !!str 5\nd: |\n  1\n", "f.yaml")
+    documents, violations = yaml_files.read_text(OBJECT + "a: '0644'\nb: \"yes\"\nc: !!str 5\nd: |\n  1\n", "f.yaml")
     assert not violations
     assert {key: documents[0].data[key] for key in "abcd"} == {"a": "0644", "b": "yes", "c": "5", "d": "1\n"}
 
 
 def test_nothing_is_templated() -> None:
-    documents, _violations = read.read_text(OBJECT + 'a: \'{{ lookup("env", "HOME") }}\'\n', "f.yaml")
+    documents, _violations = yaml_files.read_text(OBJECT + 'a: \'{{ lookup("env", "HOME") }}\'\n', "f.yaml")
     assert documents[0].data["a"] == '{{ lookup("env", "HOME") }}'
 
 
 def test_a_field_is_found_on_its_line() -> None:
     text = OBJECT + "spec:\n  files:\n    - path: /a\n    - path: /b\n  labels:\n    a.b/c: x\n"
-    document = read.read_text(text, "f.yaml")[0][0]
+    document = yaml_files.read_text(text, "f.yaml")[0][0]
     assert document.locate("spec.files[1].path") == "f.yaml:7"
     assert document.locate('spec.labels["a.b/c"]') == "f.yaml:9"
     assert document.locate("spec.files[7].path") == "f.yaml:6"
@@ -94,7 +94,7 @@ def test_a_field_is_found_on_its_line() -> None:
     ],
 )
 def test_what_is_no_object_is_refused_with_its_line(text: str, line: int, words: str) -> None:
-    documents, violations = read.read_text(text, "f.yaml")
+    documents, violations = yaml_files.read_text(text, "f.yaml")
     assert not documents
     assert len(violations) == 1
     assert words in violations[0].rule
@@ -102,19 +102,19 @@ def test_what_is_no_object_is_refused_with_its_line(text: str, line: int, words:
 
 
 def test_one_bad_document_does_not_hide_the_others() -> None:
-    documents, violations = read.read_text(OBJECT + "---\n- 1\n---\n" + OBJECT + "---\n\n---\n", "f.yaml")
+    documents, violations = yaml_files.read_text(OBJECT + "---\n- 1\n---\n" + OBJECT + "---\n\n---\n", "f.yaml")
     assert [document.line for document in documents] == [1, 7]
     assert len(violations) == 1
 
 
 def test_a_syntax_error_never_quotes_the_manifest() -> None:
-    _documents, violations = read.read_text(OBJECT + "stringData:\n  key: s3cr3t\n bad: [s3cr3t", "f.yaml")
+    _documents, violations = yaml_files.read_text(OBJECT + "stringData:\n  key: s3cr3t\n bad: [s3cr3t", "f.yaml")
     assert "s3cr3t" not in "".join(violation.text() for violation in violations)
 
 
 def test_merge_keys_and_aliases_are_copied() -> None:
     text = OBJECT + "a: &x {p: 1, q: 2}\nb:\n  <<: *x\n  q: 3\nc: [*x, *x]\n"
-    data = read.read_text(text, "f.yaml")[0][0].data
+    data = yaml_files.read_text(text, "f.yaml")[0][0].data
     assert data["b"] == {"p": 1, "q": 3}
     data["c"][0]["p"] = 9
     assert data["c"][1]["p"] == 1
@@ -124,7 +124,7 @@ def test_merge_keys_and_aliases_are_copied() -> None:
     "text", ["[" * 5_000_000, "{" * 1_000_000, "- " * 1_000_000, "{a: " * 100_000], ids=str.__len__
 )
 def test_depth_is_bounded(text: str) -> None:
-    documents, violations = read.read_text(text, "f.yaml")
+    documents, violations = yaml_files.read_text(text, "f.yaml")
     assert not documents
     assert [violation.rule for violation in violations] == ["the YAML is nested deeper than 64 levels"]
 
@@ -132,16 +132,16 @@ def test_depth_is_bounded(text: str) -> None:
 def test_aliases_cannot_explode() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
     lines += [f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]" for n in range(9)]
-    documents, violations = read.read_text(OBJECT + "\n".join(lines), "f.yaml")
+    documents, violations = yaml_files.read_text(OBJECT + "\n".join(lines), "f.yaml")
     assert not documents
     assert "expands to more than" in violations[0].rule
 
 
 def test_files_that_cannot_be_read(tmp_path: pathlib.Path) -> None:
     large, binary = tmp_path / "large.yaml", tmp_path / "binary.yaml"
-    large.write_bytes(b"#" * (read.MAX_BYTES + 1))
+    large.write_bytes(b"#" * (yaml_files.MAX_BYTES + 1))
     binary.write_bytes(b"a: b\nc: \xff\xfe\n")
-    rules = [read.read_file(str(path))[1][0].text() for path in (large, binary, tmp_path / "none.yaml", tmp_path)]
+    rules = [yaml_files.read_file(str(path))[1][0].text() for path in (large, binary, tmp_path / "none.yaml", tmp_path)]
     assert "larger than 10 MB" in rules[0]
     assert "not UTF-8" in rules[1]
     assert f"{binary}:2" in rules[1]
@@ -151,7 +151,7 @@ def test_files_that_cannot_be_read(tmp_path: pathlib.Path) -> None:
 
 @given(st.text())
 def test_any_text_gives_documents_or_violations(text: str) -> None:
-    documents, violations = read.read_text(text, "f.yaml")
+    documents, violations = yaml_files.read_text(text, "f.yaml")
     assert not documents or not violations or isinstance(violations[0].text(), str)
 
 

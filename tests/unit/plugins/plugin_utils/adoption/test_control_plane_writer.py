@@ -15,7 +15,7 @@ import pytest
 from adoption_by_hand import Adoption, killed_anywhere
 from hand_made import VERSION, HandMade
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.writer import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.control_plane_writer import (
     is_adopted,
     other_cluster,
 )
