@@ -283,7 +283,8 @@ def absent(module: MachineModule) -> None:
     if params["consent_wipe"]:
         # Another cluster's number says nothing of this run's lock.
         del checked["fencing"]
-    arguments.check(checked, check_mode=module.check_mode)
+    # A full disk must not keep its host from being reset, which makes room; the release sees to the number.
+    arguments.check(checked, check_mode=module.check_mode, must_keep=False)
     wanted = claim.Release(
         id=params["id"],
         machine=params["machine"],

@@ -193,7 +193,7 @@ def main() -> None:
     params = module.params
     with module.failing(NodeError):
         # The Lease is raised by the observation itself, which asks the same API server.
-        module.check(ask_cluster=False)
+        unkept = arguments.check(params, check_mode=module.check_mode, ask_cluster=False, must_keep=False)
         count = max(1, params["looks"]) if params["look_again"] else 1
         looks = Looks(count, max(0.0, params["interval"]), max(0.1, params["timeout"]))
         if params["settle"] > 0:
@@ -208,6 +208,9 @@ def main() -> None:
                 run=params["run"],
                 workers=params["workers"],
             )
+        if unkept is not None and not observation["api"]["answers"]:
+            # Neither the machine nor the cluster's Lease has the number: an older run would be refused by nothing.
+            raise unkept
     module.exit_json(changed=False, observation=observation)
 
 

@@ -157,7 +157,8 @@ def main() -> None:
 def work(module: MachineModule) -> dict[str, object]:
     """Read objects, then write changes."""
     params = module.params
-    module.check(ask_cluster=False)
+    # Only read, it is enough that the cluster's Lease has the number, which is held below.
+    arguments.check(params, check_mode=module.check_mode, ask_cluster=False, must_keep=bool(params["write"]))
     changes = [
         compare_and_swap.Write(each["path"], each["method"], json.loads(each["document"]), each["resource_version"])
         for each in params["write"]

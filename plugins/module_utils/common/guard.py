@@ -41,6 +41,9 @@ _REMEDIES = {
     errno.EPERM: _RIGHTS,
     errno.EIO: "Its disk fails (dmesg): have the disk or the machine replaced.",
 }
+_FOR_A_NUMBER = (
+    "By it this machine refuses runs that lost their lock to a newer one; without it nothing is changed here."
+)
 _OTHER = "See what is there instead (namei -l {path}), and what the kernel says of its disk (dmesg)."
 
 
@@ -67,6 +70,23 @@ def remedy(path: str, error: BaseException) -> str:
     """
     said = _REMEDIES.get(getattr(error, "errno", None) or 0, _OTHER).format(path=shlex.quote(path))
     return f"On this machine: {said} Then run again."
+
+
+def said_of(error: OSError) -> str:
+    """Return an OSError in words, with its remedy.
+
+    "" where it names no file, or the reason is neither the file system nor rights.
+    """
+    if not isinstance(error.filename, str) or error.errno not in _REMEDIES:
+        return ""
+    return f"{error.filename}: {error.strerror}. The call ended there; what it had done before stays. {remedy(os.path.dirname(error.filename), error)}"
+
+
+class Unwritable(NodeError):
+    """Failure to keep a run's number on this machine.
+
+    Or to take the machine's lock. The number itself is not below the one that is kept, as far as it could be compared.
+    """
 
 
 class Fenced(NodeError):
@@ -158,20 +178,23 @@ def require_fencing(number: t.Optional[int], directory: str = STATE_DIRECTORY, *
 
     Raises:
         Fenced: a later run has been on this machine: this one lost its lock.
+        Unwritable: it is high enough, and can't be kept.
         NodeError: what is kept is no number.
     """
     if number is None:
         return
-    if not keep and not os.path.isdir(directory):
-        return
-    with exclusive(directory):
-        compare_number(os.path.join(directory, "fencing"), number, "this machine has seen", keep=keep)
+    path, where = os.path.join(directory, "fencing"), "this machine has seen"
+    # The file is replaced as a whole: to compare alone needs no lock, which a read-only file system would not give.
+    compare_number(path, number, where, keep=False)
+    if keep:
+        with exclusive(directory):
+            compare_number(path, number, where, keep=True)
 
 
 def compare_number(path: str, number: int, where: str, *, keep: bool) -> None:
     """Refuse a number lower than the one that a file keeps.
 
-    A higher one is written to the file where ``keep`` is True. The caller holds :func:`exclusive`.
+    A higher one is written to the file where ``keep`` is True; for that the caller holds :func:`exclusive`.
 
     Args:
         path: the file.
@@ -181,6 +204,7 @@ def compare_number(path: str, number: int, where: str, *, keep: bool) -> None:
 
     Raises:
         Fenced: the file has a higher one.
+        Unwritable: it is high enough, and can't be kept.
         NodeError: what is kept is no number.
     """
     text = read_text(path)
@@ -190,7 +214,22 @@ def compare_number(path: str, number: int, where: str, *, keep: bool) -> None:
     if number < highest:
         raise Fenced(number, highest, where)
     if keep and number > highest:
-        write_atomically(path, f"{number}\n".encode())
+        with keeping(path):
+            write_atomically(path, f"{number}\n".encode())
+
+
+@contextlib.contextmanager
+def keeping(path: str, why: str = _FOR_A_NUMBER) -> t.Iterator[None]:
+    """Raise Unwritable for an OSError of the context.
+
+    It writes to a path; ``why`` says what that is for.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise Unwritable(
+            f"{path} can't be written: {error.strerror or error}. {why}", remedy(os.path.dirname(path), error)
+        ) from error
 
 
 def require_claim(identity: str, directory: str = STATE_DIRECTORY, kubernetes: str = KUBERNETES_DIRECTORY) -> None:
@@ -224,9 +263,14 @@ def exclusive(directory: str = STATE_DIRECTORY) -> t.Iterator[None]:
     """Hold this machine's own lock within the context.
 
     The kernel releases it when the process dies.
+
+    Raises:
+        Unwritable: there is no room for its file, say, or the file system is read-only.
     """
-    os.makedirs(directory, mode=0o700, exist_ok=True)
-    descriptor = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = os.path.join(directory, "lock")
+    with keeping(path, "Without this lock two calls would disturb each other here."):
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -238,6 +282,9 @@ def write_atomically(path: str, content: bytes, mode: int = 0o600, uid: int = -1
     """Write a file atomically.
 
     It is there completely or not at all, even after a power cut. At no time does the file grant more than ``mode``.
+
+    Raises:
+        OSError: it can't be written; ``filename`` is set.
     """
     directory = os.path.dirname(path)
     partial = os.path.join(directory, f".{os.path.basename(path)}.{os.getpid()}.partial")
@@ -252,9 +299,12 @@ def write_atomically(path: str, content: bytes, mode: int = 0o600, uid: int = -1
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         os.rename(partial, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(partial)
+        if isinstance(error, OSError):
+            # What fails at an open file names none.
+            error.filename = error.filename or path
         raise
     sync_directory(directory)
 

@@ -33,7 +33,9 @@ IMAGES: dict[str, t.Any] = {
 }
 
 
-def check(params: t.Mapping[str, t.Any], *, check_mode: bool, ask_cluster: bool = True) -> None:
+def check(
+    params: t.Mapping[str, t.Any], *, check_mode: bool, ask_cluster: bool = True, must_keep: bool = True
+) -> t.Optional[guard.Unwritable]:
     """Refuse the wrong machine, then a run that lost its lock.
 
     A module calls it before anything else.
@@ -42,6 +44,11 @@ def check(params: t.Mapping[str, t.Any], *, check_mode: bool, ask_cluster: bool 
         params: the module's.
         check_mode: whether nothing may be changed, the numbers that are kept included.
         ask_cluster: whether the cluster's Lease is read and raised as well (``workload_api/fencing_lease.py``).
+        must_keep: whether a number that this machine can't keep, as its disk is full, is refused. Only a call that can do without says no:
+            until the number is kept, here or in the cluster's Lease, an older run is not refused on this machine.
+
+    Returns:
+        why the number can't be kept, where it need not be; None where it is kept, or there is nothing to keep.
 
     Raises:
         guard.NodeError: it is refused.
@@ -51,11 +58,18 @@ def check(params: t.Mapping[str, t.Any], *, check_mode: bool, ask_cluster: bool 
         guard.require_claim(params["claim_id"])
     number = params.get("fencing")
     if number is None:
-        return
-    guard.require_fencing(number, keep=not check_mode)
+        return None
+    unkept: t.Optional[guard.Unwritable] = None
+    try:
+        guard.require_fencing(number, keep=not check_mode)
+    except guard.Unwritable as error:
+        if must_keep:
+            raise
+        unkept = error
     if ask_cluster:
         with remembering(check_mode=check_mode):
             fencing_lease.require(number, write=not check_mode, kubeconfig=params.get("kubeconfig") or ADMIN_KUBECONFIG)
+    return unkept
 
 
 def hold(client: ApiClient, params: t.Mapping[str, t.Any], *, check_mode: bool) -> None:
@@ -80,5 +94,7 @@ def remembering(*, check_mode: bool) -> t.Iterator[None]:
     try:
         yield
     except guard.Fenced as error:
-        guard.require_fencing(error.highest, keep=not check_mode)
+        # That it is refused counts, also where the machine can't keep why.
+        with contextlib.suppress(guard.Unwritable):
+            guard.require_fencing(error.highest, keep=not check_mode)
         raise

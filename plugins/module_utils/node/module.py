@@ -13,6 +13,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..common.guard import said_of
 from ..common.legible import readable, visible
 
 
@@ -29,12 +30,18 @@ class NodeModule(AnsibleModule):  # type: ignore[misc]
     def failing(self, *errors: type[Exception], before: str = "") -> t.Iterator[None]:
         """Exit with an error's message if one of these is raised.
 
-        Its ``fields`` are part of the result; ``before`` comes before the message.
+        Its ``fields`` are part of the result; ``before`` comes before the message. A file that can't be written for lack of room or rights, say,
+        is named with its remedy, too.
         """
         try:
             yield
         except errors as error:
             self.fail_json(f"{before}{error}", **getattr(error, "fields", {}))
+        except OSError as error:
+            said = said_of(error)
+            if not said:
+                raise
+            self.fail_json(f"{before}{said}")
 
     def exit_json(self, **result: t.Any) -> t.NoReturn:
         """Exit successfully with this result."""

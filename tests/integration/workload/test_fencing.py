@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from etcd_cluster import free_port
 from filled_api import places
+from private_host import MODULES, PrivateHost
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe import collect
@@ -168,3 +170,33 @@ def test_a_joining_machine_asks_with_its_token(cluster: Workload) -> None:
         (["get"], ["leases"], [fencing_lease.NAME])
     ]
     cluster.delete(f"{SYSTEM}/secrets/{document['metadata']['name']}")
+
+
+def test_a_machine_without_room_is_observed_while_the_cluster_keeps_the_number(
+    cluster: Workload, tmp_path: Path
+) -> None:
+    """Without an API nothing would refuse an older run there: the observation names the disk, as does what changes something."""
+    server = cluster.server
+    full = 'mount -t tmpfs -o size=8k tmpfs "$state" && echo 3 > "$state/fencing" && : > "$state/lock" && ! dd if=/dev/zero of="$state/logs"'
+    made = (
+        "state=/var/lib/kubeadm-control-plane; mkdir -p $state /etc/kubernetes/manifests; "
+        f"cp {server.manifests}/kube-apiserver.yaml /etc/kubernetes/manifests; cp $1 /etc/kubernetes/admin.conf; {full}; "
+        'shift; exec "$@"'
+    )
+
+    def observed(kubeconfig: str, module: str = "node_observe", **options: t.Any) -> dict[str, t.Any]:
+        arguments = tmp_path / "arguments.json"
+        options = {"fencing": 6, "_ansible_remote_tmp": "/tmp", **options}
+        arguments.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": options}))
+        words = ["sh", "-ec", made, "sh", kubeconfig, sys.executable, "-m", f"{MODULES}.{module}", str(arguments)]
+        return dict(json.loads(PrivateHost(tmp_path).run(*words, check=False).splitlines()[-1]))
+
+    found = observed(server.kubeconfig, look_again=False)
+    assert found["observation"]["api"]["answers"] and number(cluster) == 6, found
+    refused = observed(server.kubeconfig, "node_file", path="/etc/kubernetes/x", content="x")
+    assert "fencing can't be written: No space left on device" in refused["msg"], refused
+    none = tmp_path / "none.conf"
+    none.write_text("none")
+    refused = observed(str(none), look_again=False)
+    assert refused["failed"] and "fencing can't be written: No space left on device" in refused["msg"], refused
+    assert "df -h /var/lib/kubeadm-control-plane" in refused["msg"]

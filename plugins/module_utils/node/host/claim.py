@@ -143,13 +143,14 @@ def _compare(run: Run, where: HostPlaces, *, keep: bool) -> None:
     if not _CLUSTER_ID.fullmatch(run.cluster_id):
         raise NodeError(f"{run.cluster_id[:80]!r} is no identity of a cluster.", "Give the uid of its Cluster object.")
     folder = os.path.join(where.node.state, "clusters")
+    path, seen_by = os.path.join(folder, run.cluster_id), "of this cluster this host has seen"
+    guard.compare_number(path, run.fencing, seen_by, keep=False)
     if keep:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        for path in sorted(Path(folder).iterdir(), key=os.path.getmtime, reverse=True)[CLUSTERS_KEPT:]:
-            path.unlink()
-    guard.compare_number(
-        os.path.join(folder, run.cluster_id), run.fencing, "of this cluster this host has seen", keep=keep
-    )
+        with guard.keeping(folder):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            for old in sorted(Path(folder).iterdir(), key=os.path.getmtime, reverse=True)[CLUSTERS_KEPT:]:
+                old.unlink()
+        guard.compare_number(path, run.fencing, seen_by, keep=True)
 
 
 def _claim(mine: Claim, wanted: Wanted, where: HostPlaces, run: Run, *, check: bool) -> tuple[Claim, bool]:
@@ -249,17 +250,26 @@ def release(
 
     What kubeadm made on the host is undone.
 
+    On a full disk the run's number can't be kept before the reset has made room, and is only compared. That is safe: a machine that is to be
+    deleted never becomes another one again, so that every later run does the same to this claim; the reset looks at etcd's members itself; and
+    until the claim is given up, no other machine is here. It is given up after the number was kept, so that no older run claims the host again.
+
     Raises:
         NodeError: the host carries something else than what was claimed, or is still an etcd member beside others.
         Fenced: a later run of the same cluster has been here.
+        Unwritable: also after the reset the number can't be kept, and the claim stays; or the file system is read-only.
     """
     # Imported here: they are half of all that a host would load to be checked or claimed.
     from ..bootstrap import reset
     from ..endpoint import departure
 
     where = places or HostPlaces()
+    unkept: t.Optional[guard.Unwritable] = None
     with guard.exclusive(where.node.state) if not check else contextlib.nullcontext():
-        _compare(run, where, keep=not check)
+        try:
+            _compare(run, where, keep=not check)
+        except guard.Unwritable as error:
+            unkept = error
     present = read_claim(where) if not wanted.consent else _claim_if_readable(where)
     found = [*host_facts.traces(where), *(f"a running {name}" for name in host_facts.running(where))]
     if present is not None and present.id != wanted.id and wanted.released_before and not wanted.consent:
@@ -267,6 +277,8 @@ def release(
     if not wanted.consent:
         _refuse_other(wanted, present, found, where)
     if not found and present is None and not os.path.exists(where.claim):
+        if unkept is not None:
+            raise unkept
         return False, "nothing of the machine was left on the host"
     if check:
         return True, "the host would be reset and released"
@@ -281,6 +293,8 @@ def release(
                 f"After kubeadm reset this is still on the host: {', '.join(left)}.",
                 "The claim was kept, so that no other cluster takes the host. Look what holds it, and run again.",
             )
+        if unkept is not None:
+            _compare(run, where, keep=True)
         _unlink(os.path.join(where.node.state, "fencing"))
         _unlink(where.claim)
     return True, "the host was reset and released"
