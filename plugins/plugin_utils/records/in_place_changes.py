@@ -9,6 +9,7 @@ On the machines' objects, in the control plane's spec and in its manifest.
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 import typing as t
@@ -21,7 +22,7 @@ from ..objects.manifest.reader import ClusterManifest
 from ..store.base import Store
 from .cluster_objects import CONTROL_PLANE, KUBEADM_CONFIG, MACHINE, ClusterObjects, Object
 
-# On a KubeadmControlPlane: which ClusterConfigurations Actions replaced, until the manifest is seen to have followed.
+# On a KubeadmControlPlane: which ClusterConfigurations Actions replaced, until the manifest and all machines' objects have followed.
 ANNOTATION = kinds.ANNOTATION_PREFIX + "changed-in-place"
 _PATH = "spec.kubeadmConfigSpec.clusterConfiguration"
 
@@ -38,31 +39,102 @@ def record_on_machine(
     if version and stored is not None and stored["spec"].get("version") != version:
         objects.store.modify(MACHINE, objects.namespace, machine, lambda each: each["spec"].update(version=version))
         changed.append(f"Machine {machine}: spec.version is {version}")
+
+    def change(configuration: t.Optional[Object]) -> t.Optional[Object]:
+        return configuration if patch is None else _merged(configuration, patch)
+
+    return changed + _change_config(objects, machine, change, certificates)
+
+
+def _change_config(
+    objects: ClusterObjects,
+    machine: str,
+    changed: t.Callable[[t.Optional[Object]], t.Optional[Object]],
+    certificates: bool,
+) -> list[str]:
     config = objects.kubeadm_configs.get(machine)
     if config is None:
-        return changed
+        return []
     name = str(config["metadata"]["name"])
 
     def change(each: Object) -> None:
-        if patch is not None:
-            each["spec"]["clusterConfiguration"] = _merged(each["spec"].get("clusterConfiguration"), patch)
+        configuration = changed(each["spec"].get("clusterConfiguration"))
+        if configuration is not None:
+            each["spec"]["clusterConfiguration"] = configuration
         if certificates:
             (each["metadata"].get("annotations") or {}).pop(kinds.ANNOTATION_CERTIFICATES_EXPIRY, None)
 
     wanted = copy.deepcopy(config)
     change(wanted)
-    if wanted != config:
-        objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, change)
-        changed.append(f"KubeadmConfig {name} says what the machine has now")
+    if wanted == config:
+        return []
+    objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, change)
+    return [f"KubeadmConfig {name} says what the machine has now"]
+
+
+def record_configuration(objects: ClusterObjects, patch: Object, certificates: bool, action: str) -> list[str]:
+    """Record an Action's change of the configuration on all objects.
+
+    The control plane is first, with a note of the machines that are to follow: a run that is killed in between is completed by the next one
+    (:func:`complete`). Machines that were recorded before it would be replaced. Returns what was changed, in words.
+    """
+    machines = [
+        str(each["metadata"]["name"]) for each in objects.machines if not each["metadata"].get("deletionTimestamp")
+    ]
+    follow = {"machines": machines, "sections": sorted(patch), "certificates": certificates}
+    # Of an Action that was given up: the note is this one's from here on.
+    changed = complete(objects)
+    recorded = record_on_control_plane(objects, None, patch, action, follow)
+    changed += [f"KubeadmControlPlane: {each}" for each in recorded]
+    for machine in machines:
+        changed += record_on_machine(objects, machine, None, patch, certificates)
+    _note_followed(objects)
     return changed
 
 
+def complete(objects: ClusterObjects) -> list[str]:
+    """Complete a record of :func:`record_configuration` that a killed run left.
+
+    Without it the machines that the Action changed would be replaced. Nothing is done while the cluster is paused. Returns the changes.
+    """
+    if objects.control_plane is None or objects.paused or objects.going:
+        return []
+    note, stated = _note(objects.control_plane), _configuration(objects.control_plane)
+    if not note["machines"]:
+        return []
+
+    def bring(configuration: t.Optional[Object]) -> Object:
+        rest = {key: each for key, each in (configuration or {}).items() if key not in note["sections"]}
+        return {**rest, **{key: stated[key] for key in note["sections"] if key in stated}}
+
+    changed = []
+    # What was changed since is a new wish, for which machines are replaced.
+    if _digest(stated) == note["recorded"]:
+        for machine in note["machines"]:
+            changed += _change_config(objects, machine, bring, note["certificates"])
+    _note_followed(objects)
+    return changed
+
+
+def _note_followed(objects: ClusterObjects) -> None:
+    """Record that all machines have followed the control plane."""
+    name = str((objects.control_plane or {"metadata": {"name": ""}})["metadata"]["name"])
+    stored = objects.store.get(CONTROL_PLANE, objects.namespace, name)
+    if stored is not None and _note(stored)["machines"]:
+        followed = functools.partial(_change_note, machines=[])
+        objects.store.modify(CONTROL_PLANE, objects.namespace, name, followed)
+
+
 def record_on_control_plane(
-    objects: ClusterObjects, version: t.Optional[str], patch: t.Optional[Object], action: str
+    objects: ClusterObjects,
+    version: t.Optional[str],
+    patch: t.Optional[Object],
+    action: str,
+    follow: t.Optional[Object] = None,
 ) -> list[str]:
     """Record an Action's change in the KubeadmControlPlane's spec.
 
-    Returns what was changed, in words.
+    ``follow`` is noted with a change of the configuration: which machines are to follow it, and in what. Returns what was changed, in words.
     """
     if objects.control_plane is None:
         return []
@@ -80,10 +152,8 @@ def record_on_control_plane(
         after = _merged(before, patch)
         if _digest(after) != _digest(before):
             config["clusterConfiguration"] = after
-            note = _note(each)
-            note["configurations"] = sorted({*note["configurations"], _digest(before)} - {_digest(after)})
-            note["action"] = action
-            each["metadata"].setdefault("annotations", {})[ANNOTATION] = json.dumps(note, sort_keys=True)
+            replaced = sorted({*_note(each)["configurations"], _digest(before)} - {_digest(after)})
+            _change_note(each, configurations=replaced, action=action, recorded=_digest(after), **(follow or {}))
 
     wanted = copy.deepcopy(stored)
     change(wanted)
@@ -126,12 +196,9 @@ def settle(store: Store, stored: t.Optional[Object], manifest: ClusterManifest) 
         return
     if _digest(_configuration(manifest.control_plane)) in _note(stored)["configurations"]:
         return
-
-    def change(each: Object) -> None:
-        (each["metadata"].get("annotations") or {}).pop(ANNOTATION, None)
-
     metadata = stored["metadata"]
-    store.modify(CONTROL_PLANE, str(metadata["namespace"]), str(metadata["name"]), change)
+    settled = functools.partial(_change_note, configurations=[])
+    store.modify(CONTROL_PLANE, str(metadata["namespace"]), str(metadata["name"]), settled)
 
 
 def _configuration(control_plane: Object) -> Object:
@@ -147,14 +214,40 @@ def _merged(before: t.Optional[Object], patch: Object) -> Object:
 
 
 def _note(control_plane: Object) -> Object:
+    """Return the note of an Action's change.
+
+    ``configurations`` are digests of those that it replaced. Where a run was killed, ``machines`` are still to get the ``sections`` of the one
+    that was ``recorded`` (its digest), and ``certificates`` says whether theirs were made again.
+    """
     try:
         found = read_json((control_plane["metadata"].get("annotations") or {}).get(ANNOTATION, "{}"))
         return {
             "action": str(found.get("action", "")),
             "configurations": [str(each) for each in found["configurations"]],
+            "machines": [str(each) for each in found.get("machines", ())],
+            "sections": [str(each) for each in found.get("sections", ())],
+            "recorded": str(found.get("recorded", "")),
+            "certificates": found.get("certificates") is True,
         }
     except (ValueError, TypeError, KeyError, AttributeError):
-        return {"action": "", "configurations": []}
+        return {
+            "action": "",
+            "configurations": [],
+            "machines": [],
+            "sections": [],
+            "recorded": "",
+            "certificates": False,
+        }
+
+
+def _change_note(control_plane: Object, **fields: t.Any) -> None:
+    """Change fields of a control plane's note in place."""
+    note = {**_note(control_plane), **fields}
+    annotations = control_plane["metadata"].setdefault("annotations", {})
+    if note["configurations"] or note["machines"]:
+        annotations[ANNOTATION] = json.dumps(note, sort_keys=True)
+    else:
+        annotations.pop(ANNOTATION, None)
 
 
 def _digest(value: t.Any) -> str:

@@ -161,7 +161,7 @@ def change_in_place(store: Store, namespace: str, name: str, before: t.Optional[
     objects = ClusterObjects.read(store, namespace, name)
     if objects is None:
         return []
-    completed = versions_in_place.complete(objects)
+    completed = in_place_changes.complete(objects) + versions_in_place.complete(objects)
     return propagate(objects, before) + completed + stored_workers.propagate(objects)
 
 

@@ -313,18 +313,13 @@ def _follow(context: TaskContext, patch: t.Mapping[str, t.Any]) -> list[str]:
     The objects are the machines' configurations and the stored control plane. Returns texts of what was recorded and of
     what is left.
     """
-    objects, wanted, lines = context.objects, dict(patch), []
+    wanted = dict(patch)
     _components, certificates = affected(wanted, bool(context.plan_facts.get("externalEtcd")))
     try:
-        for machine in objects.machines:
-            if not machine["metadata"].get("deletionTimestamp"):
-                name = str(machine["metadata"]["name"])
-                lines += in_place_changes.record_on_machine(objects, name, None, wanted, bool(certificates))
         kind = f"{context.action['metadata']['name']} (changeConfiguration)"
-        changed = in_place_changes.record_on_control_plane(objects, None, wanted, kind)
+        lines = in_place_changes.record_configuration(context.objects, wanted, bool(certificates), kind)
     except ManifestError as error:
         raise CommandFailure(f"the store's objects can't say it: {error}") from error
-    lines += [f"KubeadmControlPlane: {each}" for each in changed]
     left = _manifest_text(context, wanted)
     return (lines or ["already recorded in the store"]) + ([left] if left else [])
 

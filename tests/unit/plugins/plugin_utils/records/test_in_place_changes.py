@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import shutil
 import typing as t
 from pathlib import Path
 
 import pytest
 import yaml
 from acme_workspace import ROLE
+from mortal_store import every_end, killed_after
 from operator_workspace import NAME, OperatorWorkspace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
@@ -93,6 +95,57 @@ def test_a_new_wish_is_no_step_back(workspace: OperatorWorkspace) -> None:
     apply_manifest(FileStore(str(workspace.store)), manifest(workspace, kubeadm=wish))
     config = t.cast(Object, objects_of(workspace).control_plane)["spec"]["kubeadmConfigSpec"]
     assert config["clusterConfiguration"] == wish["clusterConfiguration"]
+
+
+@pytest.mark.parametrize("aborted", [True, False])
+def test_a_record_that_was_interrupted_is_completed(
+    workspace: OperatorWorkspace, tmp_path: Path, aborted: bool
+) -> None:
+    """By the Action's next run, or by reconcile after it was given up: no machine is replaced for what it has already."""
+    old, new = manifest(workspace), manifest(workspace, kubeadm={"clusterConfiguration": PATCH})
+
+    def ends(writes: int) -> tuple[bool, t.Any]:
+        folder = tmp_path / str(writes)
+        shutil.copytree(workspace.store, folder)
+        own = FileStore(str(folder))
+
+        def recorded(store: FileStore) -> None:
+            objects = ClusterObjects.read(store, "default", NAME)
+            assert objects is not None
+            in_place_changes.record_configuration(objects, PATCH, True, "prod-change-1")
+
+        killed = killed_after(writes, folder, recorded)
+        if not aborted or not writes:
+            recorded(own)
+        with pytest.raises(ManifestError, match="before the Action prod-change-1 changed it in place"):
+            apply_manifest(own, old)
+        apply_manifest(own, new)
+        assert apply_manifest(own, new) == []
+        found = ClusterObjects.read(own, "default", NAME)
+        assert found is not None and "changed-in-place" not in str(found.control_plane)
+        return killed, {
+            name: each["spec"]["clusterConfiguration"] for name, each in sorted(found.kubeadm_configs.items())
+        }
+
+    assert every_end(ends) == dict.fromkeys(workspace.control_planes, PATCH)
+
+
+def test_a_newer_wish_replaces_machines_after_a_record_that_was_interrupted(
+    workspace: OperatorWorkspace, tmp_path: Path
+) -> None:
+    """They don't have it, so their objects don't state it."""
+
+    def recorded(store: FileStore) -> None:
+        objects = ClusterObjects.read(store, "default", NAME)
+        assert objects is not None
+        in_place_changes.record_configuration(objects, PATCH, True, "prod-change-1")
+
+    assert killed_after(1, workspace.store, recorded)
+    wish = {"clusterConfiguration": {"apiServer": {"certSANs": ["other.example.org"]}}}
+    apply_manifest(FileStore(str(workspace.store)), manifest(workspace, kubeadm=wish))
+    stored = objects_of(workspace)
+    assert [each["spec"]["clusterConfiguration"] for each in stored.kubeadm_configs.values()] == [{}, {}, {}]
+    assert "changed-in-place" not in str(stored.control_plane)
 
 
 def test_recording_twice_changes_nothing(workspace: OperatorWorkspace) -> None:
