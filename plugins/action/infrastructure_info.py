@@ -11,7 +11,7 @@ from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.pki.ssh import ensure_ssh_key
-from ..plugin_utils.providers.contract import endpoint_servers, machine_for_provider, provider_role
+from ..plugin_utils.providers.contract import endpoint_servers, machine_for_provider, machine_role, provider_role
 from ..plugin_utils.records.machine_objects import stale_prepared
 
 
@@ -39,7 +39,7 @@ class ActionModule(ControlPlaneAction):
             if objects.ssh_private_key() is None:
                 self.note(f"make the SSH key for machines (Secret {objects.name}-ssh)")
             public_key = ensure_ssh_key(objects.store, objects.cluster, objects.control_plane, now_rfc3339())
-        machines = []
+        machines = [machine_for_provider(each, None) for each in objects.unowned_machines()]
         # Those of another provider than the control plane's are asked for by their own steps.
         own_kind = objects.template_reference().get("kind", "")
         for machine in [*objects.machines, *objects.workers]:
@@ -62,7 +62,8 @@ class ActionModule(ControlPlaneAction):
                 },
                 "object": objects.infrastructure_cluster,
             },
-            "machines": machines + [machine_for_provider(each, None) for each in objects.unowned_machines()],
+            "machines": machines,
+            "machine_roles": {each["name"]: machine_role(each["object"], arguments["providers"]) for each in machines},
             "stale": [machine_for_provider(each, None) for each in stale_prepared(objects)],
             "endpoint_servers": [
                 each for each in endpoint_servers(objects) if each["name"] not in arguments["out_of_endpoint"]

@@ -60,9 +60,14 @@ cluster_role:
   returned: success
   type: str
 machine_role:
-  description: The role that serves the machines.
+  description: The role that serves the machines that are made now. What there is may be another role's (RV(machine_roles)).
   returned: success
   type: str
+machine_roles:
+  description: The role that serves each of RV(machines) and RV(stale), by the machine's name.
+  returned: success
+  type: dict
+  version_added: 0.10.0
 infrastructure_cluster:
   description: The contract variable of the same name.
   returned: success

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stands in for a cloud's command line, for the provider in examples/provider_skeleton: machines are entries of a file.
 
-Usage: stand_in_cloud.py FOLDER machine ensure|delete NAME …, machine list …, balancer ensure|delete CLUSTER …
+Usage: stand_in_cloud.py FOLDER [--account NAME] machine ensure|delete NAME …, machine list …, balancer ensure|delete CLUSTER …
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("noun", choices=["machine", "balancer"])
     made.add_argument("verb", choices=["ensure", "delete", "list"])
     made.add_argument("name", nargs="?", default="")
-    for option in ("cluster", "zone", "kubernetes", "size", "ssh-key", "wait", "servers"):
+    for option in ("account", "cluster", "zone", "kubernetes", "size", "ssh-key", "wait", "servers"):
         made.add_argument(f"--{option}", default="")
     return made
 
@@ -35,9 +35,12 @@ def parser() -> argparse.ArgumentParser:
 def machine(state: State, options: argparse.Namespace) -> Any:
     """Make, find, remove or list machines."""
     machines = state["machines"]
+    own = {name: each for name, each in machines.items() if each["account"] == options.account}
     if options.verb == "list":
-        return [each for each in machines.values() if each["cluster"] == options.cluster]
+        return [each for each in own.values() if each["cluster"] == options.cluster]
     if options.verb == "delete":
+        if options.name not in own:
+            return {"changed": False}
         if machines.get(options.name, {}).get("stuck"):
             sys.exit(f"the host of {options.name} does not answer")
         return {"changed": machines.pop(options.name, None) is not None}
@@ -48,6 +51,7 @@ def machine(state: State, options: argparse.Namespace) -> Any:
         state["made"] += 1
         known = machines[options.name] = {
             "name": options.name,
+            "account": options.account,
             "cluster": options.cluster,
             "id": str(uuid.uuid4()),
             "address": f"198.51.100.{state['made']}",

@@ -151,6 +151,7 @@ INTERNAL = frozenset(
         "control_plane_named",
         "control_plane_namespaces_of_clusters",
         "control_plane_newly_failed",
+        "control_plane_observing_role",
         "control_plane_of_the_step",
         "control_plane_out_of_endpoint",
         "control_plane_plan_blocked",

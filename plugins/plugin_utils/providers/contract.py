@@ -27,6 +27,14 @@ def provider_role(kind: str, providers: t.Mapping[str, str]) -> str:
     return role
 
 
+def machine_role(infrastructure: Object, providers: t.Mapping[str, str]) -> str:
+    """Return the role that serves an infrastructure machine, by its own kind.
+
+    The template may make machines of another provider's kind by now.
+    """
+    return provider_role(f"{infrastructure['kind']}Template", providers)
+
+
 def machine_for_provider(infrastructure: Object, machine: t.Optional[Object]) -> Object:
     """Return the contract variable infrastructure_machine of one machine."""
     spec = machine["spec"] if machine else infrastructure.get("metadata", {}).get("annotations", {})
@@ -50,7 +58,7 @@ def described_worker(objects: ClusterObjects, name: str, providers: t.Mapping[st
         return {"name": name, "role": "", "provisioned": False, "infrastructure_machine": {}}
     return {
         "name": name,
-        "role": provider_role(f"{infrastructure['kind']}Template", providers),
+        "role": machine_role(infrastructure, providers),
         "provisioned": is_provisioned(infrastructure),
         "infrastructure_machine": machine_for_provider(infrastructure, objects.machine(name)),
     }

@@ -113,7 +113,10 @@ def _roles(
     """
     wanted: dict[str, tuple[str, ...]] = {}
     cluster_kind = str((objects.infrastructure_cluster or {}).get("kind") or "")
-    for kind in (cluster_kind, str(objects.template_reference().get("kind") or "")):
+    found = [objects.infrastructure_machines.get(str(each["metadata"]["name"])) for each in objects.machines]
+    # Those of another provider than the template's are deleted later, by their own one.
+    existing = sorted({f"{each['kind']}Template" for each in found if each})
+    for kind in dict.fromkeys((cluster_kind, str(objects.template_reference().get("kind") or ""), *existing)):
         if kind and providers:
             try:
                 wanted[provider_role(kind, providers)] = ENTRY_POINTS
