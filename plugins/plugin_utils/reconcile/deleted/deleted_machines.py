@@ -150,13 +150,13 @@ def _lost(objects: ClusterObjects) -> list[str]:
 def _bare(objects: ClusterObjects) -> list[str]:
     """Return the names of Machines whose infrastructure may lack its object.
 
-    Their infrastructure was made, or they are being deleted without ever having had one.
+    Their infrastructure was made, or they are being deleted without ever having had one: their provider is asked in any case.
     """
     found = []
     for machine in objects.machines:
         status = machine.get("status") or {}
         made = (status.get("initialization") or {}).get("infrastructureProvisioned")
-        if made or (status.get("bootstrap") or {}).get("state") or not _stays(machine):
+        if objects.going or made or (status.get("bootstrap") or {}).get("state") or not _stays(machine):
             found.append(str(machine["metadata"]["name"]))
     return found
 

@@ -255,9 +255,8 @@ def test_how_to_reach_a_machine_that_was_prepared_ahead_outlives_its_infrastruct
 def test_where_the_whole_cluster_goes_its_machines_can(cluster: Cluster) -> None:
     """Nothing is made anew but what says where they are; of nobody's, or a garbage collector would take it with its owner."""
     cluster.store.delete(CONTROL_PLANE, "default", "my-control-plane")
-    for kind in (INFRASTRUCTURE, KUBEADM_CONFIG):
-        cluster.lose("m2", kind)
-    cluster.lose("m3", MACHINE)
+    for name, kind in (("m2", INFRASTRUCTURE), ("m2", KUBEADM_CONFIG), ("m3", MACHINE)):
+        cluster.lose(name, kind)
     assert deleted_machines.restore(cluster.objects()) == [
         "make NspawnMachine default/m2 again, which was deleted from the store"
     ]
@@ -265,6 +264,14 @@ def test_where_the_whole_cluster_goes_its_machines_can(cluster: Cluster) -> None
     assert dict(found.reach("m2").connection) == CONNECTION and found.machine("m3") is None
     assert "ownerReferences" not in found.infrastructure_machines["m2"]["metadata"]
     assert deleted_machines.restore(found) == []
+
+
+def test_where_the_whole_cluster_goes_a_machine_that_was_never_made_can(cluster: Cluster) -> None:
+    """Its creation failed, and the user deleted its infrastructure machine."""
+    machine_objects.create_machine(cluster.objects(), "join", "m4", "a")
+    cluster.lose("m4", INFRASTRUCTURE)
+    cluster.store.delete(CLUSTER, "default", "my-cluster")
+    assert len(deleted_machines.restore(cluster.objects())) == 1 and "m4" in cluster.objects().infrastructure_machines
 
 
 def test_a_machine_without_its_kubeadm_config_stays_as_it_is(cluster: Cluster, kept: Kept) -> None:
