@@ -272,15 +272,16 @@ class Works:
         with guard.exclusive(self.places.state):
             folder = self._folder(step)
             record = _read(os.path.join(folder, "record.json"))
-            guard.write_atomically(
-                os.path.join(folder, "record.json"), json.dumps({**record, "told": True}).encode(), 0o600
-            )
+            # Before the record says so: a new attempt must not take an earlier one's notes for its own.
             for name in set(os.listdir(folder)) - {"record.json", "backup"}:
                 path = os.path.join(folder, name)
                 if os.path.isdir(path):
                     shutil.rmtree(path, ignore_errors=True)
                 else:
                     os.unlink(path)
+            guard.write_atomically(
+                os.path.join(folder, "record.json"), json.dumps({**record, "told": True}).encode(), 0o600
+            )
 
     def _await_end(self, unit: str) -> None:
         """Wait for the end of an earlier attempt's unit.

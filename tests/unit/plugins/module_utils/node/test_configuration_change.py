@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import typing as t
 from pathlib import Path
@@ -196,6 +197,33 @@ def test_another_attempt_after_one_that_was_put_back_begins_with_what_is_in_use_
     assert machine.attempt("first") == ROLLED_BACK
     machine.file.write_text("changed by hand")
     assert machine.attempt("first") == ROLLED_BACK and machine.file.read_text() == "changed by hand"
+
+
+class Killed(BaseException):
+    """Stands in for SIGKILL: nothing catches it."""
+
+
+def test_the_next_attempt_has_none_of_the_notes_of_one_whose_end_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as that etcd's other members were asked for their quorum."""
+    machine = Machine(tmp_path)
+    machine.file.write_text("in use")
+    folder = Path(machine.works.start("first", "file", {"stuck": True}, ["a change"]).folder)
+    assert File(machine.places, str(folder)).perform()["state"] == FAILED
+    (folder / "begun").mkdir()
+
+    def killed(*_arguments: t.Any, **_options: t.Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as during:
+        during.setattr(shutil, "rmtree", killed)
+        with pytest.raises(Killed):
+            machine.works.tell("first")
+    # The caller asks again, and hears the outcome of that attempt.
+    assert machine.works.look("first").state == FAILED and not machine.works.may_begin_again("first")
+    machine.works.tell("first")
+    assert machine.works.may_begin_again("first") and not (folder / "begun").exists()
 
 
 def test_an_attempt_that_knows_no_steps_is_no_rollback_where_one_before_failed(tmp_path: Path) -> None:
