@@ -136,6 +136,15 @@ class Mover:
         theirs = self._target.locks.mark(*self._at)
         if theirs is None or theirs.state != ARRIVING or theirs.move != mark.move:
             return
+        before = Mark(theirs.before[0], "", theirs.before[1]) if theirs.before else None
+        if before is not None and before.state == EXPORT:
+            # The cluster's own copy, which may be the only one of its keys outside of it: the next run of the cluster brings it up to date.
+            self._pause(self._target.store, mark.paused)
+        else:
+            self._delete_copies()
+        self._mark(self._target, before)
+
+    def _delete_copies(self) -> None:
         here, there = self._graph(), Graph(self._target.store, *self._at)
         copies = [
             each
@@ -143,8 +152,6 @@ class Mover:
             if here.get(key_of(each)) and self._is_ours(self._target.store, there, each)
         ]
         self.changes += self._copies.delete(copies)
-        before = Mark(theirs.before[0], "", theirs.before[1]) if theirs.before else None
-        self._mark(self._target, before)
 
     def would(self) -> list[str]:
         """Return the changes a move would make, without making them.

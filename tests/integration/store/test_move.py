@@ -13,7 +13,8 @@ from pathlib import Path
 
 import moves
 import pytest
-from actions import run_action
+from actions import run_action, vault_secrets
+from ansible.parsing.vault import VaultLib
 from api_server import ApiServer
 from locks import as_run
 from management import Kubectl, kubeconfig_of
@@ -21,6 +22,7 @@ from moves import ACTION, AT, CLUSTER, CONTROL_PLANE, MACHINE, OLD, SECRET, ever
 from operator_cases import Walk
 from operator_workspace import NAME
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.export import Export
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import flow
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
@@ -279,6 +281,28 @@ def test_taken_back_in_its_middle(files: Options, api: Options, tmp_path: Path) 
     done(move(files, api))
     assert missing(opened(api), before) == []
     refused(move(files, api, undo=True), "lives there")
+
+
+def test_taken_back_from_the_folder_of_the_export(files: Options, tmp_path: Path) -> None:
+    """The copy stays: it may be the only place outside the cluster that has its authorities' keys."""
+    copy = {"type": "file", "path": str(tmp_path / "export")}
+    vault = VaultLib(vault_secrets("word"))
+    export = Export(copy["path"], vault.encrypt, vault.decrypt)
+    export.keep(opened(files), *AT, 7, "the API")
+    name = opened(files).list(MACHINE, "default")[0]["metadata"]["name"]
+    opened(files).modify(MACHINE, "default", name, lambda each: each["spec"].update(failureDomain="y"))
+    before = everything(opened(files))
+
+    def into(**options: t.Any) -> t.Any:
+        return move(files, copy, vault_password="word", **options)
+
+    assert moves.killed(tmp_path, 0, [], into, only="after store write Machine") is None
+    assert keepers(files, copy) == []
+    done(into(undo=True))
+    assert keepers(files, copy) == [0] and missing(opened(copy, "word"), before) == []
+    assert "paused" not in opened(copy, "word").get(*(CLUSTER, *AT))["spec"]  # type: ignore[index]
+    opened(files).modify(MACHINE, "default", name, lambda each: each["spec"].update(failureDomain="z"))
+    assert export.keep(opened(files), *AT, 50, "the API") == [f"change Machine {name}"]
 
 
 @pytest.mark.full
