@@ -153,7 +153,7 @@ from ..module_utils.common.kubernetes_versions import read_version
 from ..module_utils.node.bootstrap import leftovers
 from ..module_utils.node.host import claim, host_facts
 from ..module_utils.node.machine_module import MachineModule
-from ..module_utils.node.packages import package_archives, packages
+from ..module_utils.node.packages import package_archives, packages, select_manager
 from ..module_utils.node.packages.preparation import Preparation, Refused, Wanted
 from ..module_utils.node.packages.repositories import Repository
 
@@ -201,14 +201,14 @@ def main() -> None:
     with module.failing(NodeError, Refused):
         module.check()
         if params["save"]:
-            manager = packages.manager_of_system()
+            manager = select_manager.manager_of_system()
             package_archives.require_apt(manager)
             names = wanted_names(manager, wanted)
             saved = [] if module.check_mode else Preparation(manager).save(names, params["save"])
             module.exit_json(changed=True, packages={}, cgroup_driver="", saved=saved)
         default = "systemd" if kubernetes_facts.sets_systemd_cgroups(wanted.version) else "cgroupfs"
         if params["stage"]:
-            staged, to_stage = Preparation(packages.manager_of_system()).stage(wanted, check=module.check_mode)
+            staged, to_stage = Preparation(select_manager.manager_of_system()).stage(wanted, check=module.check_mode)
             diff = {"before": {"staged": staged}, "after": {"staged": to_stage}} if staged != to_stage else {}
             module.exit_json(changed=bool(diff), packages=to_stage, cgroup_driver=default, saved=[], diff=diff)
         places = host_facts.HostPlaces()
@@ -224,7 +224,7 @@ def main() -> None:
                 f"This host carries a cluster, or what one left ({', '.join(left)}).",
                 f"Nothing was changed. Run the Action upgrade for a node; where the cluster is gone, wipe the host: {leftovers.WIPE}.",
             )
-        before, after = Preparation(packages.manager_of_system()).ensure(wanted, check=module.check_mode)
+        before, after = Preparation(select_manager.manager_of_system()).ensure(wanted, check=module.check_mode)
     changed = before != after
     module.exit_json(
         changed=changed,

@@ -15,7 +15,8 @@ author:
 description:
   - Installs the programs from the machine's own package manager (apt, dnf, yum) or from files that are on the machine already. The
     container runtime is not touched.
-  - Packages are held, or excluded, afterwards as before, so that nothing else upgrades them. Where the community's repository
+  - Packages are held, or excluded, afterwards as before, so that nothing else upgrades them. Those of apt that an interrupted call left
+    unheld are held, too. Where the community's repository
     (C(core:/stable:/v1.30/)) is set up, it is pointed to the version's minor, as a person does by hand; other repositories stay.
   - Files are put in place whole or not at all; what runs keeps the old program until it is restarted.
   - The kubelet is restarted where it runs another program than the one on the disk. Nothing here checks whether the API servers are

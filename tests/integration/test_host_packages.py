@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shutil
 import stat
 import subprocess
+import sys
 import typing as t
 from pathlib import Path
 
@@ -66,6 +68,19 @@ class Host:
     def preparation(self) -> Preparation:
         """What is tested, on this host."""
         return Preparation(packages.Apt(self.run, str(self.root)))
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> t.Iterator[None]:
+    """Hold a lock of apt's in another process."""
+    program = (
+        "import fcntl, sys; held = open(sys.argv[1], 'w'); fcntl.lockf(held, fcntl.LOCK_EX); print(); sys.stdin.read()"
+    )
+    words = [sys.executable, "-c", program, str(path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout and process.stdout.readline()
+        yield
+        process.stdin.close()
 
 
 @pytest.fixture(name="repository", scope="module")
@@ -320,6 +335,38 @@ def test_a_copied_password_is_never_readable_by_all(host: Host) -> None:
             packages.Apt(host.run, str(host.root)), {"none": "1"}, lambda made: modes.append(Path(made).stat().st_mode)
         )
     assert [stat.S_IMODE(each) for each in modes] == [0o700]
+
+
+@pytest.mark.parametrize(
+    ("lock", "command"),
+    [
+        ("var/lib/apt/lists/lock", "update"),
+        ("var/cache/apt/archives/lock", "--allow-change-held-packages"),
+        ("var/lib/dpkg/lock-frontend", "hold"),
+        ("var/lib/dpkg/lock", "hold"),
+    ],
+)
+def test_another_program_has_a_lock(
+    host: Host, repository: PackageRepository, url: str, lock: str, command: str
+) -> None:
+    """As apt-daily.service on a host that has just started: what it refuses is done once the lock is free."""
+    path, refused = host.root / lock, []
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        ours = command in words and not any(
+            each.startswith("Dir::State::Lists=") or "simulate" in each for each in words
+        )
+        if not ours or refused:
+            return host.run(words)
+        with locked(path):
+            done = host.run(words)
+        refused.append(done.returncode)
+        return done
+
+    _before, after = Preparation(packages.Apt(run, str(host.root))).ensure(wanted(repository, url))
+    assert refused == [100]
+    assert (after.versions["kubelet"], after.held) == (OLD, HELD)
 
 
 def test_apt_that_fails_in_the_midst_is_resumed(

@@ -103,6 +103,17 @@ def test_one_after_the_other(system: System) -> None:
     assert (again["changed"], again["msg"]) == (False, "kubeadm, kubectl already are v1.21.0")
 
 
+def test_packages_that_an_interrupted_call_left_unheld(system: System) -> None:
+    """The next call finds them at their version, holds them, and says so; in check mode it only says so."""
+    system.run("apt-mark", "unhold", "kubectl")
+    asked: Object = {"version": "v1.20.2", "names": list(NAMES)}
+    for check, held in ((True, ["kubeadm"]), (False, ["kubeadm", "kubectl"])):
+        done = system.ensure(**asked, _ansible_check_mode=check)
+        assert (done["changed"], done["msg"]) == (True, "kubectl held")
+        assert system.run("apt-mark", "showhold").split() == held
+    assert system.ensure(**asked)["changed"] is False
+
+
 def test_a_version_that_is_not_there(system: System) -> None:
     """What there is instead is told; the packages stay, and stay held."""
     done = system.ensure(version="v1.21.9", names=["kubeadm"])

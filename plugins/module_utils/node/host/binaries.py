@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from ...common import systemd_units
 from ...common.guard import NodeError, remedy, sha256_of, sync_directory
 from ..components import kubelet
-from ..packages import packages, staged_packages
+from ..packages import packages, select_manager, staged_packages
 from . import host_facts
 
 PACKAGES, FILES = "packages", "files"
@@ -94,17 +94,22 @@ class Binaries:
         before = {name: self.version_of(name) for name in wanted.names}
         old = [name for name in wanted.names if before[name] != wanted.version]
         origins = {name: self._origin(name, wanted) for name in old} if wanted.source == FILES else {}
+        unheld = self._unheld(wanted) if wanted.source == PACKAGES and wanted.names and not old else []
         stale = restart_kubelet and "kubelet" in wanted.names and (("kubelet" in old) or self._kubelet_is_stale())
         if check:
             after = {**before, **dict.fromkeys(old, wanted.version)}
-            return Done(before, after, bool(old) or stale, stale, _message(wanted, before, after, stale))
-        if old or stale:
+            return Done(
+                before, after, bool(old or unheld) or stale, stale, _message(wanted, before, after, stale, unheld)
+            )
+        if old or stale or unheld:
             before_change()
         for name, origin in origins.items():
             self._put(origin, name)
         if old and not origins:
-            manager = packages.manager_of(old[0], self.package_runner, self.root)
+            manager = select_manager.manager_of(old[0], self.package_runner, self.root)
             staged_packages.install(manager, old, wanted.version, wanted.package_version)
+        if unheld:
+            select_manager.manager_of(wanted.names[0], self.package_runner, self.root).hold(unheld)
         after = {name: self.version_of(name) for name in wanted.names}
         for name in old:
             if after[name] != wanted.version:
@@ -117,7 +122,8 @@ class Binaries:
             kubelet.restart(self.runner)
             if self.kubelet_config:
                 kubelet.wait_until_well(config=self.kubelet_config)
-        return Done(before, after, bool(old) or restarted, restarted, _message(wanted, before, after, restarted))
+        message = _message(wanted, before, after, restarted, unheld)
+        return Done(before, after, bool(old or unheld) or restarted, restarted, message)
 
     def version_of(self, name: str) -> str:
         """Return the version that a program reports, "" if it is missing."""
@@ -127,6 +133,14 @@ class Binaries:
     def path_of(self, name: str) -> str:
         """Return the path of a program, "" if it is missing."""
         return shutil.which(name, path=os.pathsep.join(self.folders)) or ""
+
+    def _unheld(self, wanted: Wanted) -> list[str]:
+        """Return the packages that a killed call left unheld."""
+        try:
+            return select_manager.manager_of(wanted.names[0], self.package_runner, self.root).unheld()
+        except NodeError:
+            # They are of no package.
+            return []
 
     def _origin(self, name: str, wanted: Wanted) -> str:
         path = os.path.join(wanted.path.replace("{version}", wanted.version), name)
@@ -183,12 +197,20 @@ class Binaries:
             return True
 
 
-def _message(wanted: Wanted, before: t.Mapping[str, str], after: t.Mapping[str, str], restarted: bool) -> str:
+def _message(
+    wanted: Wanted,
+    before: t.Mapping[str, str],
+    after: t.Mapping[str, str],
+    restarted: bool,
+    held: t.Sequence[str],
+) -> str:
     changes = [
         f"{name} {before[name] or 'none'} → {after[name]}" for name in wanted.names if before[name] != after[name]
     ]
     if restarted:
         changes.append("kubelet restarted")
+    if held:
+        changes.append(f"{', '.join(held)} held")
     return (
         ", ".join(changes)
         or f"{', '.join(wanted.names)} already {'is' if len(wanted.names) == 1 else 'are'} {wanted.version}"

@@ -21,15 +21,14 @@ import typing as t
 from dataclasses import dataclass
 
 from ...common import kubernetes_versions, settings, timed_command
-from ...common.guard import NodeError, read_text
-from . import community_repository
+from ...common.guard import NodeError
+from . import community_repository, package_locks
 
 PROGRAMS = ("kubeadm", "kubelet", "kubectl")
 # Comes with Kubernetes, in versions of its own.
 COMPANIONS = ("cri-tools",)
 
 _LAST_WORDS = 600
-_OS_FAMILY = re.compile(r"^ID(?:_LIKE)?=(.*)$", re.MULTILINE)
 
 Runner = t.Callable[[t.Sequence[str]], "subprocess.CompletedProcess[str]"]
 
@@ -114,6 +113,14 @@ class PackageManager:
 
         Nothing else upgrades a held package.
         """
+        raise NotImplementedError
+
+    def unheld(self) -> list[str]:
+        """Return Kubernetes' installed packages that :meth:`put` would have held."""
+        return []
+
+    def hold(self, names: t.Iterable[str]) -> None:
+        """Hold packages. Raises NodeError."""
         raise NotImplementedError
 
     def install(self, names: t.Sequence[str], version: str, pattern: str) -> dict[str, str]:
@@ -229,9 +236,22 @@ class Apt(PackageManager):
         """See the base class; what a killed call let go is held."""
         try:
             self._install(self._with_companions([self.at(*each) for each in wanted.items()]), [self._CHANGE_HELD])
-        finally:
-            there = self.installed((*PROGRAMS, *COMPANIONS))
-            self._checked(["apt-mark", "hold", *{**wanted, **there}], "Holding the packages")
+        except NodeError as error:
+            try:
+                self.hold([*wanted, *self.unheld()])
+            except NodeError as other:
+                raise NodeError(f"{error.what} {other.what}", error.fix) from error
+            raise
+        self.hold([*wanted, *self.unheld()])
+
+    def unheld(self) -> list[str]:
+        """See the base class."""
+        there, held = self.found((*PROGRAMS, *COMPANIONS))
+        return sorted(set(there) - held)
+
+    def hold(self, names: t.Iterable[str]) -> None:
+        """See the base class."""
+        self._checked(["apt-mark", "hold", *dict.fromkeys(names)], "Holding the packages")
 
     def at(self, name: str, version: str) -> str:
         """See the base class."""
@@ -243,6 +263,9 @@ class Apt(PackageManager):
         if how:
             wanted, how = self._with_companions(wanted), [*how, "--no-remove", self._CHANGE_HELD]
         self._install(wanted, how)
+
+    def _checked(self, words: t.Sequence[str], what: str) -> str:
+        return self._judged(package_locks.run_when_free(lambda: self.runner(words)), what)
 
     def _with_companions(self, wanted: t.Sequence[str]) -> list[str]:
         """Add held companions where newer ones are needed."""
@@ -362,39 +385,3 @@ class Dnf(PackageManager):
             except NodeError:
                 continue
         raise NodeError("Neither dnf nor yum is on this machine.", "Use binaries from files.")
-
-
-def manager_of_system() -> PackageManager:
-    """Return the package manager of this machine's family of systems.
-
-    Source: os-release(5).
-
-    Raises:
-        NodeError: it is of another family.
-    """
-    families = set(re.findall(r"[a-z]+", " ".join(_OS_FAMILY.findall(read_text("/etc/os-release")))))
-    if families & {"debian", "ubuntu"}:
-        return Apt()
-    if families & {"rhel", "fedora", "centos"}:
-        return Dnf()
-    raise NodeError(
-        "This host is of neither Debian's nor Red Hat's family (ID and ID_LIKE in /etc/os-release).",
-        "Nothing was changed. Prepare it by hand.",
-    )
-
-
-def manager_of(name: str, runner: Runner = run, root: str = "/") -> PackageManager:
-    """Return the package manager that installed a program. Raises NodeError.
-
-    It is raised where none did.
-    """
-    for manager in (Apt(runner, root), Dnf(runner, root)):
-        try:
-            if manager.has(name):
-                return manager
-        except NodeError:
-            continue
-    raise NodeError(
-        f"{name} on this machine is of no package that apt or dnf installed.",
-        "Nothing was changed. Give binaries from files: {source: files, path: a folder on the nodes}.",
-    )

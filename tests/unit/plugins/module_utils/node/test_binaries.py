@@ -15,7 +15,8 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.binaries import FILES, Binaries, Wanted
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages.packages import Apt, Dnf, manager_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages.packages import Apt, Dnf
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages.select_manager import manager_of
 
 OLD, NEW = "v1.20.2", "v1.21.0"
 NAMES = ("kubeadm", "kubelet", "kubectl")
@@ -213,6 +214,20 @@ def test_apt(host: Host) -> None:
         "systemctl daemon-reload",
         "systemctl restart kubelet.service",
     ]
+
+
+def test_an_installation_and_a_hold_that_fail(host: Host) -> None:
+    """Both are told, with the installation's remedy; nothing is let go silently."""
+
+    def fail(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        said = "E: no room" if "install" in words else "E: dpkg was interrupted"
+        code = 0 if words[0] == "dpkg-query" else 100
+        return subprocess.CompletedProcess(list(words), code, "", said if code else "")
+
+    with pytest.raises(
+        NodeError, match=r"Installing kubeadm=1 failed .*no room Holding the packages failed .*interrupted"
+    ):
+        Apt(fail, str(host.folder)).put({"kubeadm": "1"})
 
 
 def test_apt_with_a_build_of_ones_own(host: Host) -> None:
