@@ -5,106 +5,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import shutil
 import stat
-import subprocess
-import sys
 import typing as t
 from pathlib import Path
 
 import pytest
+from bare_host import HELD, NEW, OLD, Host, repository_of_packages, wanted
 from package_repository import PackageRepository
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages import packages, staged_packages
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages.preparation import (
-    Preparation,
     Refused,
     Wanted,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.packages.repositories import Repository
 
-OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
-HELD = {"kubeadm", "kubelet", "kubectl", "cri-tools"}
-
-
-class Host:
-    """A root with nothing installed; apt and dpkg of this machine work on it, and on nothing else."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        for folder in (
-            "etc/apt/sources.list.d",
-            "etc/apt/preferences.d",
-            "var/lib/dpkg/updates",
-            "var/lib/dpkg/info",
-            "var/cache/apt",
-            "var/log/apt",
-        ):
-            (root / folder).mkdir(parents=True)
-        (root / "var/lib/dpkg/status").touch()
-        self.asked: list[str] = []
-        # Read before this machine's own configuration, which is not read then.
-        self.configuration = root.parent / "apt.conf"
-        self.configuration.write_text(
-            f'Dir "{root}";\nDir::State::status "{root}/var/lib/dpkg/status";\nDir::Bin::Methods "/usr/lib/apt/methods";\n'
-            f'Dir::Bin::dpkg "/usr/bin/dpkg";\nAPT::Sandbox::User "root";\nAcquire::Retries "0";\nDPkg::Options {{ "--root={root}"; }};\n'
-        )
-
-    def run(self, words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run apt and dpkg as on that host."""
-        self.asked.append(" ".join(words))
-        if words[0] == "dpkg-query":
-            return packages.run([words[0], f"--admindir={self.root}/var/lib/dpkg", *words[1:]])
-        return packages.run([f"APT_CONFIG={self.configuration}", *words])
-
-    def files(self) -> dict[str, bytes]:
-        """Every file of the host."""
-        return {str(path): path.read_bytes() for path in self.root.rglob("*") if path.is_file()}
-
-    @property
-    def preparation(self) -> Preparation:
-        """What is tested, on this host."""
-        return Preparation(packages.Apt(self.run, str(self.root)))
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> t.Iterator[None]:
-    """Hold a lock of apt's in another process."""
-    program = (
-        "import fcntl, sys; held = open(sys.argv[1], 'w'); fcntl.lockf(held, fcntl.LOCK_EX); print(); sys.stdin.read()"
-    )
-    words = [sys.executable, "-c", program, str(path)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin and process.stdout and process.stdout.readline()
-        yield
-        process.stdin.close()
-
 
 @pytest.fixture(name="repository", scope="module")
 def _repository(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[PackageRepository]:
-    made = PackageRepository(tmp_path_factory.mktemp("repository"))
-    for version in (OLD, NEW):
-        for name in ("kubeadm", "kubelet", "kubectl"):
-            made.pack(
-                name,
-                version,
-                {f"/usr/bin/{name}": f"#!/bin/sh\n# {version}\n"},
-                "cri-tools" if name == "kubeadm" else "",
-            )
-    made.pack("cri-tools", "1.20.0-1.1", {"/usr/bin/crictl": "#!/bin/sh\n"})
-    made.pack("containerd", "1.6.20-1", {"/usr/bin/containerd": "#!/bin/sh\n"})
-    made.pack(
-        "containerd.io",
-        "1.7.0-1",
-        {"/usr/bin/docker": "#!/bin/sh\n"},
-        more="Provides: containerd\nConflicts: containerd\n",
-    )
-    made.publish()
-    yield made
-    made.stop()
+    with repository_of_packages(tmp_path_factory.mktemp("repository")) as made:
+        yield made
 
 
 @pytest.fixture(name="url", scope="module")
@@ -115,11 +38,6 @@ def _url(repository: PackageRepository) -> str:
 @pytest.fixture(name="host")
 def _host(tmp_path: Path) -> Host:
     return Host(tmp_path / "root")
-
-
-def wanted(repository: PackageRepository, url: str, version: str = "v1.20.2", **more: t.Any) -> Wanted:
-    """What the role asks for."""
-    return Wanted(version, (Repository("kubernetes", url, repository.key.read_text()),), others=("containerd",), **more)
 
 
 def test_installed_held_and_left_alone(host: Host, repository: PackageRepository, url: str) -> None:
@@ -335,38 +253,6 @@ def test_a_copied_password_is_never_readable_by_all(host: Host) -> None:
             packages.Apt(host.run, str(host.root)), {"none": "1"}, lambda made: modes.append(Path(made).stat().st_mode)
         )
     assert [stat.S_IMODE(each) for each in modes] == [0o700]
-
-
-@pytest.mark.parametrize(
-    ("lock", "command"),
-    [
-        ("var/lib/apt/lists/lock", "update"),
-        ("var/cache/apt/archives/lock", "--allow-change-held-packages"),
-        ("var/lib/dpkg/lock-frontend", "hold"),
-        ("var/lib/dpkg/lock", "hold"),
-    ],
-)
-def test_another_program_has_a_lock(
-    host: Host, repository: PackageRepository, url: str, lock: str, command: str
-) -> None:
-    """As apt-daily.service on a host that has just started: what it refuses is done once the lock is free."""
-    path, refused = host.root / lock, []
-    path.parent.mkdir(parents=True, exist_ok=True)
-
-    def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        ours = command in words and not any(
-            each.startswith("Dir::State::Lists=") or "simulate" in each for each in words
-        )
-        if not ours or refused:
-            return host.run(words)
-        with locked(path):
-            done = host.run(words)
-        refused.append(done.returncode)
-        return done
-
-    _before, after = Preparation(packages.Apt(run, str(host.root))).ensure(wanted(repository, url))
-    assert refused == [100]
-    assert (after.versions["kubelet"], after.held) == (OLD, HELD)
 
 
 def test_apt_that_fails_in_the_midst_is_resumed(

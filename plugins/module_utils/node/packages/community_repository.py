@@ -15,13 +15,14 @@ import typing as t
 
 from ...common.guard import write_atomically
 
-_REPOSITORY = re.compile(r"(/core:/stable:/v)(\d+\.\d+)(/)")
+_REPOSITORY = re.compile(r"(\S*/core:/stable:/v)(\d+\.\d+)(/\S*)")
 
 
 def point_to(root: str, files: t.Sequence[str], version: str) -> bool:
     """Switch the community's repository to this version's minor; return whether changed.
 
-    A person edits the same line by hand for each minor version. Other repositories are left alone.
+    A person edits the same line by hand for each minor version. Other repositories are left alone. Where there are several of one place,
+    that of the newest minor is switched: apt refuses all sources where two entries of one URL name different keys.
 
     Args:
         root: where the files are below.
@@ -29,17 +30,36 @@ def point_to(root: str, files: t.Sequence[str], version: str) -> bool:
         version: of Kubernetes.
     """
     minor = ".".join(version.lstrip("v").split(".")[:2])
+    texts: dict[str, str] = {}
+    for path in [each for pattern in files for each in sorted(glob.glob(os.path.join(root, pattern)))]:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            texts[path] = file.read()
+    newest: dict[str, str] = {}
+    for found in [each for text in texts.values() for line in text.splitlines() for each in _found(line)]:
+        newest[_place(found)] = max(newest.get(_place(found), found[2]), found[2], key=_number)
+
+    def switched(found: re.Match[str]) -> str:
+        return f"{found[1]}{minor}{found[3]}" if newest[_place(found)] == found[2] else found[0]
+
     changed = False
-    for pattern in files:
-        for path in sorted(glob.glob(os.path.join(root, pattern))):
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
-            lines = [
-                line if line.lstrip().startswith("#") else _REPOSITORY.sub(rf"\g<1>{minor}\g<3>", line)
-                for line in text.splitlines(keepends=True)
-            ]
-            if "".join(lines) != text:
-                mode = os.stat(path).st_mode & 0o777
-                write_atomically(path, "".join(lines).encode(errors="surrogateescape"), mode)
-                changed = True
+    for path, text in texts.items():
+        lines = [_REPOSITORY.sub(switched, line) if _found(line) else line for line in text.splitlines(keepends=True)]
+        if "".join(lines) != text:
+            mode = os.stat(path).st_mode & 0o777
+            write_atomically(path, "".join(lines).encode(errors="surrogateescape"), mode)
+            changed = True
     return changed
+
+
+def _found(line: str) -> list[re.Match[str]]:
+    """Return the addresses of the community's repositories in a line that counts."""
+    return [] if line.lstrip().startswith("#") else list(_REPOSITORY.finditer(line))
+
+
+def _place(found: re.Match[str]) -> str:
+    """Return an address without its minor version, however it is written."""
+    return f"{found[1].rpartition('://')[2]} {found[3].rstrip('/')}"
+
+
+def _number(minor: str) -> tuple[int, ...]:
+    return tuple(map(int, minor.split(".")))

@@ -23,7 +23,7 @@ from ...common import kubernetes_versions
 from ...common.guard import NodeError, remedy
 from ...common.redact import redact
 from ..host import plain_file
-from . import package_archives, packages, staged_packages
+from . import apt_entries, package_archives, packages, staged_packages
 from .packages import COMPANIONS, PROGRAMS
 from .repositories import Repository
 
@@ -200,7 +200,7 @@ class Preparation:
             f"Let it go ({self.manager.RELEASE.format(name=name)}), or set change_held."
             for name in patterns
             if name in before.held and name in before.versions and name not in kept and not wanted.change_held
-        ]
+        ] + apt_entries.problems(self.manager, wanted.repositories)
         try:
             with self._apart(wanted) as manager:
                 unheld = set() if manager.HOLDS else set(patterns) - before.held - manager.held(patterns)
@@ -253,16 +253,28 @@ class Preparation:
             return
         theirs = os.path.join(self.manager.root, self.manager.SOURCES)
         for name in sorted(os.listdir(theirs)) if os.path.isdir(theirs) else []:
-            if os.path.isfile(os.path.join(theirs, name)):
-                shutil.copy(os.path.join(theirs, name), os.path.join(sources, name))
-        single = os.path.join(self.manager.root, packages.Apt.SOURCE_LIST)
-        if os.path.isfile(single):
-            os.makedirs(os.path.join(folder, os.path.dirname(packages.Apt.SOURCE_LIST)), exist_ok=True)
-            shutil.copy(single, os.path.join(folder, packages.Apt.SOURCE_LIST))
+            self._copy(os.path.join(self.manager.SOURCES, name), folder, wanted)
+        os.makedirs(os.path.join(folder, os.path.dirname(packages.Apt.SOURCE_LIST)), exist_ok=True)
+        self._copy(packages.Apt.SOURCE_LIST, folder, wanted)
         for path, text in self._files(wanted, folder).items():
             whole = os.path.join(folder, path)
             os.makedirs(os.path.dirname(whole), exist_ok=True)
             with open(whole, "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def _copy(self, path: str, folder: str, wanted: Wanted) -> None:
+        """Copy a file of the host's repositories without those to come.
+
+        A node of an adopted cluster may have Kubernetes' own, with another key.
+        """
+        own, copy = os.path.join(self.manager.root, path), os.path.join(folder, path)
+        if not os.path.isfile(own):
+            return
+        shutil.copy(own, copy)
+        if isinstance(self.manager, packages.Apt):
+            with open(own, encoding="utf-8", errors="surrogateescape") as file:
+                text = apt_entries.without(path, file.read(), wanted.repositories)
+            with open(copy, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(text)
 
 

@@ -216,6 +216,21 @@ def test_apt(host: Host) -> None:
     ]
 
 
+def test_a_second_file_of_an_older_minor_is_left_alone(host: Host) -> None:
+    """With both at one minor, and a key of its own in each, apt would refuse all sources of the host."""
+    folder = host.folder / "root/etc/apt/sources.list.d"
+    older = sources(host, f"{folder}/kubernetes.list", KUBERNETES_LIST.replace("v1.20", "v1.9"))
+    newer = folder / "kubernetes.sources"
+    newer.write_text(
+        "Types: deb\nURIs: https://pkgs.example.org/core:/stable:/v1.20/deb\nSuites: /\nSigned-By: /own.asc\n"
+    )
+    host.available = {name: ["1.21.0-1.1", "1.20.2-1.1"] for name in NAMES}
+    for _again in range(2):
+        host.binaries().ensure(Wanted(("kubeadm",), NEW))
+        assert older.read_text() == KUBERNETES_LIST.replace("v1.20", "v1.9")
+        assert "/v1.21/deb\n" in newer.read_text()
+
+
 def test_an_installation_and_a_hold_that_fail(host: Host) -> None:
     """Both are told, with the installation's remedy; nothing is let go silently."""
 
