@@ -49,8 +49,10 @@ class ActionModule(ControlPlaneAction):
             )
         caller = self.machine_caller(arguments, objects)
         prefix = f"{objects.name}-{arguments['name']}"
-        name, taken = self._take(caller, objects, {"name": prefix, "keep": arguments["keep"]})
         folder = copies.folder_of(directory, objects.namespace, objects.name) if directory else ""
+        if folder and not self.check_mode:
+            copies.require_folder(folder)
+        name, taken = self._take(caller, objects, {"name": prefix, "keep": arguments["keep"]})
         if self.check_mode:
             said = f"machine {name} would keep {taken.get('path')}" + (f", and {folder} a copy" if folder else "")
             return {"changed": True, "msg": said, "machine": name}

@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import re
+import tempfile
 import time
 import typing as t
 import zlib
@@ -28,6 +29,7 @@ from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Machine
 from ..observe.observation import Caller
 from ..records.cluster_objects import ClusterObjects
+from ..store.file import disk
 
 MODULE = "etcd_snapshot_file"
 # Twice what etcd's own documentation calls the largest database.
@@ -49,6 +51,22 @@ def folder_of(directory: str, namespace: str, cluster: str) -> str:
     return os.path.join(directory, namespace, cluster)
 
 
+def require_folder(folder: str) -> None:
+    """Make a folder for backups, where it does not exist, and see that it can be written.
+
+    It is called before a snapshot is taken for it.
+
+    Raises:
+        StoreError: it can't be made or written.
+    """
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise disk.storage_error(error, folder, "can't keep backups in the folder", "No snapshot was taken.") from error
+
+
 def fetch(
     caller: Caller,
     machine: Machine,
@@ -66,7 +84,7 @@ def fetch(
         caller: reaches machines.
         machine: the one that keeps it.
         snapshot: the result of etcd_snapshot.
-        folder: made, for its owner alone, where it does not exist.
+        folder: see :func:`require_folder`.
         prefix: what the copy's name begins with.
         authority: the cluster's CA certificates, PEM; b"" where they aren't known.
         now: the controller's clock.
@@ -74,12 +92,12 @@ def fetch(
     Raises:
         ControlPlaneFailure: it did not come whole, or is another cluster's; nothing of it is kept.
     """
-    os.makedirs(folder, mode=0o700, exist_ok=True)
     source = os.path.basename(str(snapshot.get("path")))
     moment = now()
-    _remove_leftovers(folder, prefix)
-    path, partial, file = _reserved(folder, f"{prefix}-{time.strftime(_STAMP, time.gmtime(moment))}")
     try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        _remove_leftovers(folder, prefix)
+        path, partial, file = _reserved(folder, f"{prefix}-{time.strftime(_STAMP, time.gmtime(moment))}")
         # Open, and so locked, until it has its name or is removed.
         with file:
             try:

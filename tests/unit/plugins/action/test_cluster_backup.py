@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A folder for copies of backups that would be lost with a job of AWX; no machine is asked."""
+"""Folders that can't keep copies of backups; no machine is asked."""
 
 from __future__ import annotations
 
@@ -24,3 +24,12 @@ def test_a_folder_that_is_lost_with_the_job_is_refused(
     result = run_action("cluster_backup", check, cluster="prod", store={"path": str(store)}, directory=str(directory))
     assert result["failed"] and "No backup was taken" in result["msg"] and "Paths to expose" in result["msg"]
     assert not directory.exists()
+
+
+def test_a_folder_that_can_not_be_made_is_named_before_a_snapshot_is_taken(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    stored_cluster(store, "v1.20.2", {}, {}, {"m1": "localhost"})
+    (tmp_path / "file").touch()
+    result = run_action("cluster_backup", cluster="prod", store={"path": str(store)}, directory=str(tmp_path / "file"))
+    assert result["failed"] and "can't keep backups in the folder" in result["msg"], result
+    assert "Not a directory" in result["msg"] and "No snapshot was taken." in result["msg"]

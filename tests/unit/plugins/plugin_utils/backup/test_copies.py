@@ -194,6 +194,13 @@ def test_a_disk_that_would_be_full(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         brought(Forger(WHOLE), facts(WHOLE), tmp_path)
 
 
+def test_a_folder_that_goes_while_the_snapshot_is_taken(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(WHOLE)
+    (tmp_path / "home").touch()
+    with pytest.raises(ControlPlaneFailure, match=r"was not brought home: .*home.*no older one was removed"):
+        brought(Node(tmp_path), facts(WHOLE), tmp_path / "home")
+
+
 def test_what_breaks_off_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "PIECE_BYTES", 4096)
     monkeypatch.setattr(copies, "PIECE_BYTES", 4096)
