@@ -42,7 +42,7 @@ options:
     type: str
     default: ""
   cri_socket:
-    description: The container runtime's socket. Without it, those that kubeadm knows are tried.
+    description: The container runtime's socket. Without it, that of an existing node's kubelet, or else those that kubeadm knows are tried.
     type: str
     default: ""
   cgroup_driver:

@@ -52,9 +52,9 @@ def folder_of(directory: str, namespace: str, cluster: str) -> str:
 
 
 def require_folder(folder: str) -> None:
-    """Make a folder for backups, where it does not exist, and see that it can be written.
+    """Make a folder for backups, and see that it can be written.
 
-    It is called before a snapshot is taken for it.
+    One that exists stays as it is. It is called before a snapshot is taken for it.
 
     Raises:
         StoreError: it can't be made or written.

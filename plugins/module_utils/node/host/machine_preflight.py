@@ -147,12 +147,15 @@ def _fitness(wanted: Wanted, where: HostPlaces) -> list[Check]:
     asked = fitness.Wanted(
         version=wanted.version,
         ports=wanted.ports,
-        cri_socket=wanted.cri_socket,
+        cri_socket=wanted.cri_socket or (kubelet.cri_socket(where.kubelet_state) if wanted.existing else ""),
         towards=wanted.endpoint.rpartition(":")[0].strip("[]"),
         now=wanted.now,
         ca_cert_hash=own or ("none" if wanted.existing else ""),
     )
     missing = {each.check: each for each in fitness.lacks(asked, where)}
+    if wanted.existing:
+        # Its Node has one already, which may be the one that addressVariable names.
+        missing.pop("Address", None)
     names = [
         "IsPrivilegedUser",
         "MachineID",
@@ -160,11 +163,10 @@ def _fitness(wanted: Wanted, where: HostPlaces) -> list[Check]:
         "KubeletVersion",
         fitness.KUBECTL,
         "CRI",
-        "Address",
     ]
     names += ["ClockSkew"] if wanted.now is not None else []
     if not wanted.existing:
-        names += [fitness.RUNTIMES, "Swap", *(f"Port-{port}" for port in sorted(set(wanted.ports)))]
+        names += ["Address", fitness.RUNTIMES, "Swap", *(f"Port-{port}" for port in sorted(set(wanted.ports)))]
     found = [_ok(name) for name in names if name not in missing]
     for each in missing.values():
         message = each.message

@@ -210,6 +210,20 @@ def test_a_cgroup_driver_is_told_where_the_kubelets_is_another(
     assert all(re.search(differ, each) if differ else not each for each in told), told
 
 
+def test_an_existing_node_is_asked_for_its_own_runtime_and_for_no_address(host: Host) -> None:
+    """It was claimed, or adopted, with a socket and an address that the manifest names, and nothing else knows here."""
+    (host.folder / "kubelet-state").mkdir()
+    flags = f'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=unix://{host.folder}/runtime.sock"\n'
+    (host.folder / "kubelet-state/kubeadm-flags.env").write_text(flags)
+    elsewhere = replace(host.places, cri_sockets=(str(host.folder / "none.sock"),))
+    found = {each.name: each.ok for each in look_at(replace(WANTED, existing=True), elsewhere)}
+    assert found["CRI"] and "Address" not in found
+    new = {each.name: each.ok for each in look_at(WANTED, elsewhere)}
+    assert not new["CRI"] and "Address" in new
+    (host.folder / "runtime.sock").unlink()
+    assert "CRI" in host.wrong(existing=True)
+
+
 def test_an_existing_node_has_to_run_what_it_is_made_of(host: Host) -> None:
     (host.folder / "kubernetes/manifests").mkdir(parents=True)
     (host.folder / "kubernetes/manifests/etcd.yaml").write_text("kind: Pod\n")
