@@ -27,7 +27,7 @@ from .creation.foundation import foundation
 from .creation.growth import foreign_control_plane, go_on, initialize
 from .creation.unstarted import unstarted
 from .outcome import Context, Outcome, block, first_that_acts, held, reason
-from .remediation.replacement import remediate, retried
+from .remediation.replacement import deferred, remediate, retried
 from .remediation.retry import is_stale
 from .remediation.second_voter import recover
 from .removal import deleted_control_plane
@@ -288,9 +288,10 @@ def _living(context: Context) -> Outcome:
     )
     # Where the first one's removal is refused, another one may have to be removed before it.
     removal = first_that_acts(remove_deleting(context, machine) for machine in going)
-    removal = removal or first_that_acts(_failed(context, each) for each in view.live if has_failed(view, each))
+    failed = [machine for machine in view.live if has_failed(view, machine)]
+    removal = removal or first_that_acts(_failed(context, machine) for machine in failed)
     if removal is not None:
-        return removal
+        return removal if removal.acts else _with_what_is_wrong(context, removal, failed)
     remedy = remediate(context)
     if remedy is not None and remedy.acts:
         return remedy
@@ -298,6 +299,20 @@ def _living(context: Context) -> Outcome:
     if not outcome.acts:
         outcome = apply_resource_sets(view, again=True) or outcome
     return _with_refusals(outcome, [each for each in (stray, remedy, not_applied(view)) if each is not None])
+
+
+def _with_what_is_wrong(context: Context, removal: Outcome, failed: list[MachineView]) -> Outcome:
+    """Return a removal that is held up, with what else is wrong.
+
+    It is refused, postponed or waits, and with it every other step, whose checks would tell that. Where it only waits,
+    its end may mend that: no trouble breaks the wait off.
+    """
+    told = [removal, *deferred(context, removal.action)]
+    troubles = find_troubles(context.view, context.machines, [each.name for each in failed])
+    gating = [each for each in troubles if each.gates]
+    if gating and removal.action != terms.WAIT:
+        told.append(held(gating))
+    return _with_refusals(told[-1], told[:-1])
 
 
 def _failed(context: Context, machine: MachineView) -> Outcome:

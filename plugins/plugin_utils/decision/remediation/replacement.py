@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 from ....module_utils.common import quorum
 from ....module_utils.common.values import clip
-from ...objects import kinds
+from ...objects import advice, kinds
 from ...objects.conditions import (
     COMPONENT_CONDITIONS,
     CONTROL_PLANE_COMPONENTS_HEALTHY,
@@ -59,12 +59,36 @@ def remediate(context: Context) -> Optional[Outcome]:
     if begun is not None and record is not None:
         # The run ended between writing the record and deleting the Machine: resume it, the attempt is counted already.
         return _judge(context, begun, record)
-    # Machines that have not joined are left to creation/bootstrap.py (the table in docs/reference/bootstrap.md).
-    candidates = sorted(
-        (each for each in view.live if each.joined and to_be_remediated(view, each)), key=_rank(context)
-    )
-    # The most broken one first. Where its removal is refused, another one may have to be removed before it.
-    return first_that_acts(_remedy(context, each, record) for each in candidates)
+    # Where the first one's removal is refused, another one may have to be removed before it.
+    return first_that_acts(_remedy(context, each, record) for each in _candidates(context))
+
+
+def deferred(context: Context, action: str) -> list[Outcome]:
+    """Return the remediations that another machine's removal defers.
+
+    That one was begun, or is of a machine whose bootstrap failed. `action` is how it ends the pass.
+    """
+    text = "another machine's removal comes first, and has not come to its end"
+    return [
+        _refuse(
+            context,
+            each,
+            DEFERRED,
+            text,
+            f"If the machine can't come back, delete it as well: {advice.delete(each.name)}. Then its own removal is tried, too.",
+            action,
+        )
+        for each in _candidates(context)
+    ]
+
+
+def _candidates(context: Context) -> list[MachineView]:
+    """Return the candidates for a remediation, the most broken one first.
+
+    Machines that have not joined are left to creation/bootstrap.py (the table in docs/reference/bootstrap.md).
+    """
+    view = context.view
+    return sorted((each for each in view.live if each.joined and to_be_remediated(view, each)), key=_rank(context))
 
 
 def _remedy(context: Context, picked: MachineView, record: Optional[Record]) -> Outcome:

@@ -8,8 +8,23 @@ Without that one, what holds the first one up may hold it up for ever.
 
 from __future__ import annotations
 
-from builders import healthy
-from rules import REMEDIATE_MACHINE, condition, dead, etcd_version, in_progress, victim, walk, witness
+from typing import Any
+
+import pytest
+from builders import Builder, healthy
+from rules import (
+    REMEDIATE_MACHINE,
+    condition,
+    dead,
+    etcd_version,
+    external,
+    in_progress,
+    replaces,
+    says,
+    victim,
+    walk,
+    witness,
+)
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -53,3 +68,61 @@ def test_one_at_a_time_it_stays() -> None:
     """Where the replacement can join, the next one waits for it."""
     builder = in_progress(healthy(4, replicas=5), "gone").marked("m1", "m2")
     assert walk(builder)[0] == "+"
+
+
+PERIOD = {"retryPeriodSeconds": 600}
+TRIED = {"maxRetry": 0}
+
+
+class TestBesideAnotherRemoval:
+    """Beside one that is refused or postponed nothing else begins (docs/reference/invariants.md, I2), and what is wrong is told."""
+
+    def failed(self, **limits: int) -> Builder:
+        """The fifth machine's bootstrap failed, and is not tried again now."""
+        builder = healthy(4, replicas=5).machine("m5", "Failed", age=1000).wants(remediation=limits)
+        return replaces(builder, "m5", 100)
+
+    def told(self, builder: Builder, machine: str) -> list[str]:
+        """The remedies for this machine; nothing is done."""
+        decision = decide(builder.build())
+        assert (decision["action"], decision["target"]) == ("blocked", None)
+        return [each["fix"] for each in decision["blockedOn"] if f"machine {machine}" in each["message"]]
+
+    @pytest.mark.parametrize("limits", [PERIOD, TRIED])
+    def test_a_dead_machine_is_told_beside_a_failed_one_that_is_not_tried_again(self, limits: dict[str, int]) -> None:
+        builder = dead(self.failed(**limits), "m2").stored("EtcdMemberHealthy", "False", 3000, "m2")
+        assert self.told(builder, "m2") and self.told(builder, "m5")
+
+    @pytest.mark.parametrize("limits", [PERIOD, TRIED])
+    def test_where_it_is_marked_the_way_out_is_told_and_is_one(self, limits: dict[str, int]) -> None:
+        builder = dead(self.failed(**limits), "m2").stored("EtcdMemberHealthy", "False", 3000, "m2").marked("m2")
+        assert any("kubectl delete machine m2" in fix for fix in self.told(builder, "m2"))
+        assert condition(decide(builder.build()), "OwnerRemediated", "m2")["reason"] == "RemediationDeferred"
+        assert victim(builder.deleting("m2")) == "m2"
+
+    def test_so_it_is_beside_a_deleted_one_that_the_quorum_needs(self) -> None:
+        builder = dead(healthy(3), "m3").stored("EtcdMemberHealthy", "False", 3000, "m3").marked("m3").deleting("m2")
+        assert any("kubectl delete machine m3" in fix for fix in self.told(builder, "m3"))
+        assert walk(builder.deleting("m3"))[:3] == ["-m3", "-m2", "+"]
+
+    def test_where_nothing_else_is_wrong_it_stays_postponed(self) -> None:
+        decision = decide(self.failed(**PERIOD).build())
+        assert says(decision) == ("postponed", "RemediationDeferred")
+        assert {each["message"].split(":")[0] for each in decision["blockedOn"]} == {"machine m5 is not remediated"}
+
+    def test_a_marked_one_that_works_changes_no_ending(self) -> None:
+        assert walk(self.failed(**PERIOD).marked("m2")) == ["postponed RemediationDeferred"]
+
+    @pytest.mark.parametrize("etcd", [{"reachable": True}, {"reachable": False}])
+    def test_with_an_external_etcd(self, etcd: Any) -> None:
+        decision = decide(external(self.failed(**PERIOD).marked("m2"), etcd).build())
+        assert decision["action"] == ("postponed" if etcd["reachable"] else "wait")
+        assert any("machine m2" in each["message"] for each in decision["blockedOn"])
+
+    def test_a_deletion_that_a_hook_holds_is_waited_for(self) -> None:
+        """Its end changes what may go, and it is under way: no trouble breaks the wait off."""
+        builder = dead(healthy(5), "m3").marked("m3").deleting("m2")
+        builder.annotate("pre-drain.delete.hook.machine.cluster.x-k8s.io/of-others", "", "m2")
+        decision = decide(builder.build())
+        assert says(decision) == ("wait", "WaitingForPreDrainHook")
+        assert any("machine m3" in each["message"] for each in decision["blockedOn"])
