@@ -82,6 +82,14 @@ def has_failed(view: View, machine: MachineView) -> bool:
     return machine.bootstrap == terms.FAILED or (machine.bootstrap == terms.RUNNING and not under_way(view, machine))
 
 
+def ended_unseen(view: View, machine: MachineView) -> bool:
+    """Return whether it is unknown how a machine's kubeadm ended.
+
+    The machine may have succeeded: it does not answer, and neither its provider nor the user reported it as off.
+    """
+    return machine.bootstrap == terms.RUNNING and machine.silent and not _is_off(view, machine)
+
+
 def may_own(view: View, machine: MachineView) -> bool:
     """Return whether an unmatched etcd member may be this machine's.
 

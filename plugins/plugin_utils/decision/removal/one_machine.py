@@ -20,7 +20,7 @@ from .. import terms
 from ..checks import trouble
 from ..conditions.control_plane import initialized
 from ..conditions.machine import health_conditions, is_true
-from ..creation.bootstrap import voters_of_nobody
+from ..creation.bootstrap import consent, ended_unseen, voters_of_nobody
 from ..outcome import Context, Outcome, block, held, reason, target
 from ..remediation.replacement import CANNOT
 from ..snapshot.typed_snapshot import MachineView, View
@@ -65,7 +65,14 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
     """
     view = context.view
     said = machine.bootstrap_message or machine.infrastructure_gone or "no reason recorded"
-    if proven_uninitialized(view):
+    proven = proven_uninitialized(view)
+    if proven and view.initialized is not False and not machine.is_join and ended_unseen(view, machine):
+        text = (
+            f"machine {machine.name} does not answer, and how kubeadm init ended on it is unknown: it may have succeeded. That no API answers at "
+            f"{view.endpoint} proves nothing: the loss of the only machine looks the same"
+        )
+        return block("InitializationUnknown", text, _ask_it(machine))
+    if proven:
         text = f"its bootstrap failed before a control plane existed ({said}): nothing is lost with it"
         return Outcome(terms.REMOVE, [reason("BootstrapFailed", text)], target(machine, resume=machine.deleting))
     if view.endpoint_answers or view.initialized or view.latched:
@@ -83,6 +90,13 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
     if name == "InitializationUnknown" and (lasted is None or lasted < settings.PATIENCE):
         outcome.action = terms.WAIT
     return outcome
+
+
+def _ask_it(machine: MachineView) -> str:
+    return (
+        f"Start {typed_name(machine.name)}, or make it reachable: the next run asks it how kubeadm ended. If it stays off and nothing on it is to be kept, "
+        f"have it removed (-e control_plane_consent={consent(machine.name)})."
+    )
 
 
 def _unknown(view: View) -> str:

@@ -114,7 +114,34 @@ def test_the_first_machine_goes_by_the_same_table() -> None:
             builder = built(case, cluster(1))
             decision = decide(builder.build())
             [step] = steps_of(case)
+            if (case.bootstrap, case.host, case.infrastructure, step) == ("running", "silent", "there", "remove"):
+                assert says(decision) == ("blocked", "InitializationUnknown"), case
+                continue
             assert decision["action"] == ("initialize" if step in ("start", "ask") else step), case
+
+
+class TestASilentFirstMachine:
+    """Its kubeadm init may have succeeded since the last look, and then it is the only copy of the data."""
+
+    def builder(self, wanted: str) -> Builder:
+        return built(Case("running", "silent", "over", wanted, "there"), cluster(1))
+
+    @pytest.mark.parametrize("wanted", ["health check", "user", "deletion"])
+    def test_it_stays_and_the_way_out_is_said(self, wanted: str) -> None:
+        builder = self.builder(wanted).endpoint(False)
+        [told] = decide(builder.build())["blockedOn"]
+        assert told["reason"] == "InitializationUnknown" and f"-e control_plane_consent={CONSENT}" in told["fix"]
+        builder.snapshot["policy"] = {"consent": [CONSENT]}
+        assert short(decide(builder.build())) == "-x"
+
+    def test_an_api_that_has_no_control_plane_in_it_is_evidence(self) -> None:
+        builder = self.builder("user").endpoint(True)
+        builder.workload.update(reachable=True, initialized=False)
+        assert short(decide(builder.build())) == "-x"
+
+    def test_one_that_failed_goes_though_it_is_silent(self) -> None:
+        builder = built(Case("failed", "silent", "over", "user", "there"), cluster(1)).says("x")
+        assert short(decide(builder.build())) == "-x"
 
 
 def test_what_may_run_comes_before_everything() -> None:
