@@ -118,7 +118,7 @@ ANNOTATION_PLANNED_AT = ANNOTATION_PREFIX + "planned-at"
 # A prepared machine has no Machine object yet: what it was made for is kept on the infrastructure machine itself.
 ANNOTATION_PREPARED_FAILURE_DOMAIN = ANNOTATION_PREFIX + "prepared-failure-domain"
 ANNOTATION_PREPARED_VERSION = ANNOTATION_PREFIX + "prepared-version"
-# Of a MachineSet: the spec.rollout.after that it was made for.
+# Of a MachineSet or a control plane Machine: the spec.rollout.after that it was made for.
 ANNOTATION_MADE_FOR_ROLLOUT = ANNOTATION_PREFIX + "made-for-rollout-after"
 # Annotations that say yes or no (docs/manifest.md, "Annotations that say yes"). Cluster API's do by being there, whatever their value. Consents,
 # which are this collection's own, have the value "true": "false" and "no" give none.

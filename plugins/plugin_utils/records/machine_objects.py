@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 import typing as t
 
+from ...module_utils.common.values import format_time, parse_time
 from ..documents import names
 from ..objects import kinds
 from ..objects.bootstrap_data import config_spec
@@ -69,9 +71,21 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
         config = without_zero_values(_kubeadm_config(objects, control_plane, kind, name))
         objects.kubeadm_configs[name] = objects.store.create(config)
     if objects.machine(name) is None:
-        objects.machines.append(objects.store.create(machine_object(objects, control_plane, name, failure_domain)))
+        made = machine_object(objects, control_plane, name, failure_domain)
+        _note_rollout(made, control_plane)
+        objects.machines.append(objects.store.create(made))
         _hand_over_remediation(objects, control_plane)
     return name
+
+
+def _note_rollout(made: Object, control_plane: Object) -> None:
+    """Note on a new Machine the spec.rollout.after that has come.
+
+    Its creation is by the store's clock: with that one behind, it would be older than the rollout that it is made for.
+    """
+    after = parse_time((control_plane["spec"].get("rollout") or {}).get("after"))
+    if after is not None and after <= time.time():
+        made["metadata"]["annotations"][kinds.ANNOTATION_MADE_FOR_ROLLOUT] = format_time(after)
 
 
 def _hand_over_remediation(objects: ClusterObjects, control_plane: Object) -> None:

@@ -78,7 +78,7 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
         expiry = expiry_of(machine)
         if expiry is not None and view.now + desired.expiry_days * DAY > expiry and not short_lived(desired, machine):
             found.append(Outdated("CertificatesExpireSoon", "Certificates will expire soon"))
-    if desired.after is not None and machine.created < desired.after < view.now:
+    if desired.after is not None and _since(machine) < desired.after < view.now:
         found.append(Outdated("RolloutAfterExpired", "KubeadmControlPlane spec.rolloutAfter expired"))
     if machine.version and desired.version and with_v(machine.version) != desired.version:
         found.append(Outdated("VersionDiffers", f"Version {machine.version}, {desired.version} required"))
@@ -93,6 +93,14 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
         if name and group_kind and (name, group_kind) != (desired.template, desired.template_group_kind):
             found.append(Outdated("InfrastructureDiffers", f"{machine.infrastructure.get('kind')} is not up-to-date"))
     return found
+
+
+def _since(machine: MachineView) -> int:
+    """Return a machine's creation, or the rollout.after that it was made for.
+
+    The creation is by the store's clock, which may be behind that time.
+    """
+    return max(machine.created, parse_time(annotations_of(machine.machine).get(kinds.ANNOTATION_MADE_FOR_ROLLOUT)) or 0)
 
 
 def expiry_of(machine: MachineView) -> Optional[int]:

@@ -37,12 +37,21 @@ def created(builder: Builder, name: str = "m2") -> Any:
     return builder.entry(name)["machine"]["metadata"]["creationTimestamp"]
 
 
+def made_for(builder: Builder, note: str) -> None:
+    """A rollout began 60 s ago; by the store's clock, which is behind, the machine is older."""
+    builder.spec.update(rollout={"after": at(60)})
+    builder.annotate("kubeadm.control-plane/made-for-rollout-after", note, "m2")
+
+
 CASES: list[tuple[str, list[str], Change]] = [
     ("nothing changed", [], lambda b: None),
     ("version", ["VersionDiffers"], lambda b: b.spec.update(version="v1.21.0")),
     ("rollout after passed", ["RolloutAfterExpired"], lambda b: b.spec.update(rollout={"after": at(60)})),
     ("rollout after to come", [], lambda b: b.spec.update(rollout={"after": at(-60)})),
     ("rollout after this very second", [], lambda b: b.spec.update(rollout={"after": at(0)})),
+    ("rollout after that it was made for", [], lambda b: made_for(b, at(60))),
+    ("rollout after an earlier one that it was made for", ["RolloutAfterExpired"], lambda b: made_for(b, at(61))),
+    ("rollout after beside a note that is no time", ["RolloutAfterExpired"], lambda b: made_for(b, "now")),
     ("rollout after before the machine", [], lambda b: b.spec.update(rollout={"after": at(7200)})),
     ("rollout after the machine's own second", [], lambda b: b.spec.update(rollout={"after": created(b)})),
     (
