@@ -165,8 +165,12 @@ def try_again(view: View, machine: MachineView) -> tuple[Record, Optional[Refusa
     The machine's own annotation remediation-for names the machine that it replaces. Where that one failed less than
     minHealthyPeriodSeconds ago, it is the same problem, and retryPeriodSeconds and maxRetry limit the attempts, in this
     order.
+
+    A control plane has room for one record. One that it still keeps, of another machine, is replaced, and its attempts count on.
     """
-    fresh = Record(machine.name, str(view.raw.get("now") or ""), 0)
+    kept = read_record(annotations_of(view.control_plane).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS))
+    owed = kept.retry_count if kept is not None and not is_stale(view) else 0
+    fresh = Record(machine.name, str(view.raw.get("now") or ""), owed)
     earlier = read_record(annotations_of(machine.machine).get(kinds.ANNOTATION_REMEDIATION_FOR))
     last = parse_time(earlier.timestamp) if earlier is not None else None
     if earlier is None or last is None:
@@ -186,7 +190,7 @@ def try_again(view: View, machine: MachineView) -> tuple[Record, Optional[Refusa
         text = f"{what}: it has been tried {earlier.retry_count + 1} times, and remediation.maxRetry is {limit}"
         fix = "Find out why the machines fail, repair that, then raise spec.remediation.maxRetry of the KubeadmControlPlane."
         return fresh, Refusal("CannotBeRemediated", text, fix)
-    return Record(machine.name, fresh.timestamp, earlier.retry_count + 1), None
+    return Record(machine.name, fresh.timestamp, max(owed, earlier.retry_count + 1)), None
 
 
 def _seconds(value: Any, default: int) -> int:

@@ -12,8 +12,11 @@ import pytest
 from builders import NOW, Builder, at, cluster, healthy
 from rules import (
     IN_PROGRESS,
+    REMEDIATE_MACHINE,
     REMEDIATION_FOR,
     condition,
+    dead,
+    etcd_version,
     in_progress,
     outdate,
     reasons,
@@ -22,6 +25,7 @@ from rules import (
     surge,
     walk,
     walked,
+    witness,
 )
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
@@ -157,6 +161,32 @@ class TestRollouts:
     def test_nobody_else_waits_for_it(self) -> None:
         builder = walked(self.failed(), 1).marked("m2")
         assert says(decide(builder.build())) == ("remove", "MachineUnhealthy")
+
+
+class TestASecondRemoval:
+    """It replaces the record of the first one, whose replacement is not made yet: the attempts are not forgotten."""
+
+    def test_a_silent_voter_that_must_go_first(self) -> None:
+        builder = etcd_version(healthy(4, replicas=5), "3.4.23")
+        builder = in_progress(dead(builder, "m4"), "gone", count=3).marked("m4")
+        decision = decide(witness(builder, "m3").build())
+        assert says(decision) == ("remove", "MachineUnhealthy")
+        assert decision["remediation"] == {"machine": "m4", "timestamp": NOW, "retryCount": 3}
+
+    @pytest.mark.parametrize(("own", "expected"), [(None, 2), ((100, 0), 2), ((100, 4), 5)])
+    def test_a_bootstrap_that_failed(self, own: Optional[tuple[float, int]], expected: int) -> None:
+        builder = in_progress(healthy(3, replicas=5).machine("m4", "Failed", age=100), "gone", count=2)
+        if own is not None:
+            replaces(builder, "m4", *own)
+        assert decide(builder.build())["remediation"]["retryCount"] == expected
+
+    def test_a_machine_that_never_started(self) -> None:
+        builder = in_progress(healthy(3, replicas=5).machine("m4", "", age=100), "gone", count=2)
+        assert decide(builder.annotate(REMEDIATE_MACHINE, "", "m4").build())["remediation"]["retryCount"] == 2
+
+    def test_what_is_over_counts_no_more(self) -> None:
+        builder = in_progress(healthy(3).marked("m2"), "gone", seconds=4000, count=9)
+        assert decide(builder.build())["remediation"]["retryCount"] == 0
 
 
 class TestUninitialized:
