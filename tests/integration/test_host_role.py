@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-import typing as t
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ import tomllib
 import yaml
 from package_repository import PackageRepository
 from private_host import PrivateHost
+from role_on_a_host import of_role, played
 from stand_in_host import API, DNS, StandInHost
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import leftovers
@@ -46,21 +46,6 @@ def test_a_host_without_root_keeps_all_from_being_changed(tmp_path: Path) -> Non
     assert done.returncode != 0
     assert "Nothing was changed." in done.stdout and "rootless: " in done.stdout, done.stdout + done.stderr
     assert "a host would be changed" not in done.stdout
-
-
-def played(host: PrivateHost, *around: str, plays: list[dict[str, t.Any]]) -> str:
-    """What Ansible said that ran plays on a host of its own; a program may be around it."""
-    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-    (host.folder / "play.yml").write_text(
-        json.dumps([{"hosts": "any", "gather_facts": False, **each} for each in plays])
-    )
-    (host.folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": {"any": local}}}))
-    return host.run(*around, "ansible-playbook", "-i", f"{host.folder}/hosts.yml", f"{host.folder}/play.yml")
-
-
-def of_role(tasks: str) -> dict[str, t.Any]:
-    """A task that runs a task file of the role."""
-    return {"import_role": {"name": "kubeadm.control_plane.host", "tasks_from": tasks}}
 
 
 def test_what_clusters_of_a_pool_want_differently_is_found_and_a_machine_has_its_own_clusters_images(
