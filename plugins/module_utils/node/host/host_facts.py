@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import ipaddress
 import json
 import os
 import re
@@ -236,11 +237,12 @@ def own_address(wanted: str = "", towards: str = "") -> tuple[str, str]:
     address of that family.
 
     Args:
-        wanted: the address that the user chose; it must be this host's own.
+        wanted: the address that the user chose, as the kernel writes it; it must be this host's own, and others must reach it.
         towards: the endpoint's host, a name or an address.
     """
     if wanted:
-        return (wanted, "") if _is_own(wanted) else ("", f"{wanted} is not an address of this host")
+        problem = _problem(wanted)
+        return "" if problem else wanted, problem
     endpoints: list[tuple[str, int]] = []
     with contextlib.suppress(OSError):
         endpoints = [
@@ -270,15 +272,11 @@ def _beside(address: str) -> list[str]:
     Of the same family. Where they can't be listed, words that say so.
     """
     family = "inet6" if ":" in address else "inet"
-    try:
-        links = json.loads(timed_command.run(["ip", "-json", "address", "show"]).stdout)
-        for link in links:
-            found = [each for each in link.get("addr_info", ()) if each.get("family") == family]
-            if any(each.get("local") == address for each in found):
-                lasting = [each for each in found if each.get("scope") == "global" and not each.get("temporary")]
-                return [str(each["local"]) for each in lasting if each["local"] != address]
-    except (NodeError, ValueError, TypeError, AttributeError, KeyError):
-        pass
+    for addresses in _interfaces():
+        found = [each for each in addresses if each.get("family") == family]
+        if any(each.get("local") == address for each in found):
+            lasting = [each for each in found if each.get("scope") == "global" and not each.get("temporary")]
+            return [str(each.get("local")) for each in lasting if each.get("local") != address]
     return ["others that ip -json address doesn't list"]
 
 
@@ -295,10 +293,21 @@ def _source(target: str, family: int) -> str:
     return "" if address.startswith("127.") or address == "::1" else address
 
 
-def _is_own(address: str) -> bool:
+def _problem(address: str) -> str:
+    """Return why a cluster can't use an address, "" if it can."""
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(address).is_loopback:
+            return f"{address} is this host's own, and no other reaches it there"
+    # With net.ipv4.ip_nonlocal_bind, which load balancers set, a socket takes any address.
+    if address in [each.get("local") for found in _interfaces() for each in found]:
+        return ""
+    return f"{address} is not an address of this host (ip address show)"
+
+
+def _interfaces() -> list[list[t.Any]]:
+    """Return the addresses of each interface, [] where they can't be listed."""
     try:
-        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.bind((address, 0))
-        return True
-    except OSError:
-        return False
+        links = json.loads(timed_command.run(["ip", "-json", "address", "show"]).stdout)
+        return [[each for each in link.get("addr_info", ()) if isinstance(each, dict)] for link in links]
+    except (NodeError, ValueError, TypeError, AttributeError):
+        return []

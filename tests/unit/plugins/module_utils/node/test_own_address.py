@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import host_facts
-
 ASK = """
 import json, sys
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import host_facts
@@ -124,9 +122,32 @@ def test_what_can_not_be_told_is_asked_for(
     assert address == "" and problem in said
 
 
-def test_an_address_that_was_chosen_is_the_hosts_own() -> None:
-    assert host_facts.own_address("127.0.0.1") == ("127.0.0.1", "")
-    assert host_facts.own_address("192.0.2.77") == ("", "192.0.2.77 is not an address of this host")
+# As load balancers set it, for an address that another host has at the moment.
+NOT_ONLY_LOCAL = "echo 1 > /proc/sys/net/ipv4/ip_nonlocal_bind; echo 1 > /proc/sys/net/ipv6/ip_nonlocal_bind"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "problem"),
+    [
+        ("198.51.100.5", ""),
+        ("198.51.100.6", ""),
+        ("2001:db8:5::5", ""),
+        *((each, "no other reaches it there") for each in ("127.0.0.1", "127.0.0.9", "::1")),
+        *(
+            (each, "not an address of this host")
+            for each in ("0.0.0.0", "::", "224.0.0.1", "ff02::1", "255.255.255.255")
+        ),
+        *((each, "not an address of this host") for each in ("192.0.2.77", "2001:db8:7::7")),
+    ],
+)
+def test_an_address_that_was_chosen_is_the_hosts_own(
+    network: list[str], tmp_path: Path, wanted: str, problem: str
+) -> None:
+    """A socket takes all of them."""
+    commands = f"{BOTH}; ip address add 198.51.100.6/24 dev eth0; {NOT_ONLY_LOCAL}"
+    address, said = asked(network, tmp_path, commands, wanted, "")
+    assert address == ("" if problem else wanted)
+    assert problem in said and (said != "") == (problem != "")
 
 
 @pytest.mark.parametrize(
