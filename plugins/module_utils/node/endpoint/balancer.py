@@ -126,14 +126,15 @@ def keepalived_configuration(wanted: Wanted, interface: str) -> str:
     is given: no two addresses of a network of 254 hosts have the same.
     """
     router = wanted.router_id or ipaddress.ip_address(wanted.address).packed[-1] or 255
-    # Not pidof, which is a link: keepalived runs what it leads to by its own name, and that is killall5.
+    # Not pidof, which is a link: keepalived runs what it leads to by its own name, and that is killall5. systemd has started the service's
+    # haproxy; one of a pod has its container's shim for a parent.
     return f"""{MARK}
 global_defs {{
     enable_script_security
     script_user daemon
 }}
 vrrp_script haproxy {{
-    script "/usr/bin/pgrep --exact haproxy"
+    script "/usr/bin/pgrep --exact --parent 1 haproxy"
     interval 1
     fall 2
     rise 1

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import typing as t
 from dataclasses import replace
@@ -154,6 +155,26 @@ def test_what_a_killed_run_wrote_is_read(system: System) -> None:
         system.done.clear()
         assert system.present() and "reload-or-restart haproxy" in system.done
     assert not system.present()
+
+
+@pytest.mark.parametrize(("parent", "lives"), [("the service's", True), ("a pod's", False), ("none", False)])
+def test_keepalived_watches_the_services_haproxy_and_no_pods(tmp_path: Path, parent: str, lives: bool) -> None:
+    """In processes of their own, whose first one stands for systemd: what it has started is the service's."""
+    apart = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c"]
+    if subprocess.run([*apart, ":"], capture_output=True, check=False).returncode:
+        pytest.skip("processes of its own need root")
+    haproxy = tmp_path / "haproxy"
+    haproxy.write_text("#!/bin/sh\ntail -f /dev/null\n:\n")
+    haproxy.chmod(0o755)
+    shim = tmp_path / "shim"
+    shim.write_text(f"#!/bin/sh\n{haproxy}\n:\n")
+    shim.chmod(0o755)
+    started = {"the service's": haproxy, "a pod's": shim}.get(parent)
+    begun = f"{started} & until pgrep --exact haproxy; do :; done; " if started else ""
+    watch = re.search(r'script "(.*)"', balancer.keepalived_configuration(WANTED, "eth0"))
+    assert watch is not None
+    done = subprocess.run([*apart, f"{begun}{watch.group(1)} >/dev/null"], capture_output=True, check=False)
+    assert done.returncode == int(not lives), done
 
 
 def test_the_configurations(system: System) -> None:
