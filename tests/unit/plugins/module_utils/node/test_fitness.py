@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,14 @@ IPV6, BRIDGED_IPV6 = "ipv6/conf/default/forwarding", "bridge/bridge-nf-call-ip6t
     ("version", "asked"),
     [("v1.20.2", {IPV4, BRIDGED, IPV6, BRIDGED_IPV6}), ("v1.29.9", {IPV6, BRIDGED_IPV6}), ("v1.34.1", {IPV6})],
 )
-def test_a_host_of_ipv6_has_to_forward_that(tmp_path: Path, version: str, asked: set[str]) -> None:
+def test_a_host_of_ipv6_has_to_forward_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, asked: set[str]
+) -> None:
     """By its own address. From 1.27 on kubeadm asks for IPv4's settings only where the cluster has something of IPv4."""
-    wanted = fitness.Wanted(version, address="::1", pods=["2001:db8:1::/48"], services=["2001:db8:2::/112"])
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    (tmp_path / "ip").write_text("""#!/bin/sh\necho '[{"addr_info": [{"local": "2001:db8::5"}]}]'\n""")
+    (tmp_path / "ip").chmod(0o755)
+    wanted = fitness.Wanted(version, address="2001:db8::5", pods=["2001:db8:1::/48"], services=["2001:db8:2::/112"])
     (tmp_path / "swaps").touch()
 
     def refused() -> set[str]:
