@@ -64,7 +64,12 @@ def keep_note(kubernetes: str, state: str, folder: str = "") -> None:
     Without ``folder``, of the one that is named on this machine.
     """
     folder = folder or made_by_kubeadm(kubernetes, state)
-    if folder and os.path.normpath(folder) != os.path.join(kubernetes, "pki"):
+    # One that is there already needs no room: a host with a full disk is reset all the same.
+    if (
+        folder
+        and os.path.normpath(folder) != os.path.join(kubernetes, "pki")
+        and guard.read_text(note(state)) != folder
+    ):
         guard.write_atomically(note(state), f"{folder}\n".encode())
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced, Unwritable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import certificates_dir
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import claim
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.claim import Claim, Release, Run
@@ -165,6 +166,16 @@ def test_nothing_is_done_on_a_host_that_is_read_only(disk: Disk) -> None:
     with pytest.raises(Unwritable, match=r"lock can't be written: Read-only file system.*findmnt"):
         release(disk, undo, 6)
     assert undo.calls == 0
+
+
+def test_a_note_of_the_bootstrap_needs_no_room_when_the_host_is_reset(disk: Disk) -> None:
+    state = str(disk.state)
+    certificates_dir.keep_note("/etc/kubernetes", state, "/srv/pki")
+    disk.fill()
+    certificates_dir.keep_note("/etc/kubernetes", state, "/srv/pki")
+    assert disk.number("certificates-dir") == "/srv/pki"
+    with pytest.raises(OSError, match="No space left"):
+        certificates_dir.keep_note("/etc/kubernetes", state, "/srv/other")
 
 
 def test_a_module_says_what_it_had_no_room_for(disk: Disk) -> None:
