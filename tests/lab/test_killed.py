@@ -41,7 +41,7 @@ CALLS = {
 }
 # What a run meets where something took longer than it was waited for before: no two runs need to meet the same.
 BY_CHANCE = r"journal note|node bootstrap_token absent"
-CHANGING = r"before node (bootstrap_token|node_bootstrap|etcd_member|node_drain|workload_node)"
+CHANGING = r"before node (bootstrap_token|node_bootstrap|etcd_member|node_drain|workload_node)\b"
 ACTIONS = ("machine", "machine_bootstrap", "machine_removal", "api_endpoints", "infrastructure_status", "kube_proxy")
 
 
