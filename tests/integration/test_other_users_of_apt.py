@@ -63,14 +63,15 @@ def test_the_hosts_own_file_has_the_same_repository(
     ours = f"{host.root}/etc/apt/keyrings/kubernetes.asc"
 
     def write(signed_by: str) -> None:
-        entry = f"deb [signed-by={signed_by}] {url} /\n"
+        entry = f"deb {f'[signed-by={signed_by}] ' if signed_by else ''}{url} /\n"
         if name.endswith(".sources"):
-            entry = f"Types: deb\nURIs: {url}\nSuites: /\nSigned-By: {signed_by}\n\n# of another\n"
+            entry = f"Types: deb\nURIs: {url}\nSuites: /\n{f'Signed-By: {signed_by}' if signed_by else ''}\n\n# of another\n"
         own.write_text(entry)
 
-    write(str(key))
-    before = host.files()
-    for check in (True, False):
+    # Without a key it is in the way, too, where apt reads it after the one to set up.
+    for signed_by, check in (("", True), (str(key), True), (str(key), False)):
+        write(signed_by)
+        before = host.files()
         with pytest.raises(Refused) as refused:
             host.preparation.ensure(asked, check=check)
         [problem] = refused.value.problems

@@ -39,37 +39,27 @@ def record_on_machine(
     if version and stored is not None and stored["spec"].get("version") != version:
         objects.store.modify(MACHINE, objects.namespace, machine, lambda each: each["spec"].update(version=version))
         changed.append(f"Machine {machine}: spec.version is {version}")
-
-    def change(configuration: t.Optional[Object]) -> t.Optional[Object]:
-        return configuration if patch is None else _merged(configuration, patch)
-
-    return changed + _change_config(objects, machine, change, certificates)
-
-
-def _change_config(
-    objects: ClusterObjects,
-    machine: str,
-    changed: t.Callable[[t.Optional[Object]], t.Optional[Object]],
-    certificates: bool,
-) -> list[str]:
     config = objects.kubeadm_configs.get(machine)
-    if config is None:
-        return []
-    name = str(config["metadata"]["name"])
+    if config is not None and _with_change(config, patch, certificates) != config:
+        name = str(config["metadata"]["name"])
+        change = functools.partial(_change_config, patch=patch, certificates=certificates)
+        objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, change)
+        changed.append(f"KubeadmConfig {name} says what the machine has now")
+    return changed
 
-    def change(each: Object) -> None:
-        configuration = changed(each["spec"].get("clusterConfiguration"))
-        if configuration is not None:
-            each["spec"]["clusterConfiguration"] = configuration
-        if certificates:
-            (each["metadata"].get("annotations") or {}).pop(kinds.ANNOTATION_CERTIFICATES_EXPIRY, None)
 
-    wanted = copy.deepcopy(config)
-    change(wanted)
-    if wanted == config:
-        return []
-    objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, change)
-    return [f"KubeadmConfig {name} says what the machine has now"]
+def _change_config(each: Object, patch: t.Optional[Object], certificates: bool) -> None:
+    """Change a KubeadmConfig in place: its machine has that after an Action."""
+    if patch is not None:
+        each["spec"]["clusterConfiguration"] = _merged(each["spec"].get("clusterConfiguration"), patch)
+    if certificates:
+        (each["metadata"].get("annotations") or {}).pop(kinds.ANNOTATION_CERTIFICATES_EXPIRY, None)
+
+
+def _with_change(config: Object, patch: t.Optional[Object], certificates: bool) -> Object:
+    changed = copy.deepcopy(config)
+    _change_config(changed, patch, certificates)
+    return changed
 
 
 def record_configuration(objects: ClusterObjects, patch: Object, certificates: bool, action: str) -> list[str]:
@@ -78,15 +68,17 @@ def record_configuration(objects: ClusterObjects, patch: Object, certificates: b
     The control plane is first, with a note of the machines that are to follow: a run that is killed in between is completed by the next one
     (:func:`complete`). Machines that were recorded before it would be replaced. Returns what was changed, in words.
     """
+    # Of an Action that was given up: the note is this one's from here on.
+    changed = complete(objects)
     machines = [
         str(each["metadata"]["name"]) for each in objects.machines if not each["metadata"].get("deletionTimestamp")
     ]
-    follow = {"machines": machines, "sections": sorted(patch), "certificates": certificates}
-    # Of an Action that was given up: the note is this one's from here on.
-    changed = complete(objects)
+    configs = {each: objects.kubeadm_configs[each] for each in machines if each in objects.kubeadm_configs}
+    behind = [each for each in configs if _with_change(configs[each], patch, certificates) != configs[each]]
+    follow = {"machines": behind, "patch": patch, "certificates": certificates}
     recorded = record_on_control_plane(objects, None, patch, action, follow)
     changed += [f"KubeadmControlPlane: {each}" for each in recorded]
-    for machine in machines:
+    for machine in behind:
         changed += record_on_machine(objects, machine, None, patch, certificates)
     _note_followed(objects)
     return changed
@@ -103,15 +95,11 @@ def complete(objects: ClusterObjects) -> list[str]:
     if not note["machines"]:
         return []
 
-    def bring(configuration: t.Optional[Object]) -> Object:
-        rest = {key: each for key, each in (configuration or {}).items() if key not in note["sections"]}
-        return {**rest, **{key: stated[key] for key in note["sections"] if key in stated}}
-
     changed = []
     # What was changed since is a new wish, for which machines are replaced.
     if _digest(stated) == note["recorded"]:
         for machine in note["machines"]:
-            changed += _change_config(objects, machine, bring, note["certificates"])
+            changed += record_on_machine(objects, machine, None, note["patch"], note["certificates"])
     _note_followed(objects)
     return changed
 
@@ -150,15 +138,20 @@ def record_on_control_plane(
         config = spec.setdefault("kubeadmConfigSpec", {})
         before = config.get("clusterConfiguration") or {}
         after = _merged(before, patch)
-        if _digest(after) != _digest(before):
+        differs = _digest(after) != _digest(before)
+        if differs:
             config["clusterConfiguration"] = after
-            replaced = sorted({*_note(each)["configurations"], _digest(before)} - {_digest(after)})
+        # Machines can be behind a control plane that says it already: by a manifest whose rollout has not begun.
+        if differs or (follow and follow["machines"]):
+            before_it = {*_note(each)["configurations"], *([_digest(before)] if differs else ())}
+            replaced = sorted(before_it - {_digest(after)})
             _change_note(each, configurations=replaced, action=action, recorded=_digest(after), **(follow or {}))
 
     wanted = copy.deepcopy(stored)
     change(wanted)
-    if wanted["spec"] != stored["spec"]:
+    if wanted != stored:
         objects.store.modify(CONTROL_PLANE, objects.namespace, stored["metadata"]["name"], change)
+    if wanted["spec"] != stored["spec"]:
         if wanted["spec"].get("version") != stored["spec"].get("version"):
             changed.append(f"spec.version is {version}")
         if patch is not None:
@@ -216,8 +209,8 @@ def _merged(before: t.Optional[Object], patch: Object) -> Object:
 def _note(control_plane: Object) -> Object:
     """Return the note of an Action's change.
 
-    ``configurations`` are digests of those that it replaced. Where a run was killed, ``machines`` are still to get the ``sections`` of the one
-    that was ``recorded`` (its digest), and ``certificates`` says whether theirs were made again.
+    ``configurations`` are digests of those that it replaced. Where a run was killed, ``machines`` are still to get the ``patch`` that
+    led to the one ``recorded`` (its digest), and ``certificates`` says whether theirs were made again.
     """
     try:
         found = read_json((control_plane["metadata"].get("annotations") or {}).get(ANNOTATION, "{}"))
@@ -225,7 +218,7 @@ def _note(control_plane: Object) -> Object:
             "action": str(found.get("action", "")),
             "configurations": [str(each) for each in found["configurations"]],
             "machines": [str(each) for each in found.get("machines", ())],
-            "sections": [str(each) for each in found.get("sections", ())],
+            "patch": dict(found.get("patch") or {}),
             "recorded": str(found.get("recorded", "")),
             "certificates": found.get("certificates") is True,
         }
@@ -234,7 +227,7 @@ def _note(control_plane: Object) -> Object:
             "action": "",
             "configurations": [],
             "machines": [],
-            "sections": [],
+            "patch": {},
             "recorded": "",
             "certificates": False,
         }

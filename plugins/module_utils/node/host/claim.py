@@ -216,7 +216,8 @@ def carries(present: t.Optional[Claim], places: HostPlaces) -> t.Optional[Missin
     return Missing(
         FOREIGN,
         f"the host carries a cluster{whose}, or what one left: {', '.join(evidence)}",
-        f"Take another host, adopt that cluster, or, where it is no longer needed, wipe this host: {leftovers.WIPE}.",
+        "Take another host, or adopt that cluster. Never wipe a host whose etcd is still a member. Where none of it is needed any more, "
+        f"wipe it: {leftovers.WIPE}.",
     )
 
 

@@ -299,9 +299,10 @@ def _problem(address: str) -> str:
         if ipaddress.ip_address(address).is_loopback:
             return f"{address} is this host's own, and no other reaches it there"
     # With net.ipv4.ip_nonlocal_bind, which load balancers set, a socket takes any address.
-    if address in [each.get("local") for found in _interfaces() for each in found]:
-        return ""
-    return f"{address} is not an address of this host (ip address show)"
+    known = [each.get("local") for found in _interfaces() for each in found]
+    if not known:
+        return "this host's addresses can't be listed (ip -json address show)"
+    return "" if address in known else f"{address} is not an address of this host (ip address show)"
 
 
 def _interfaces() -> list[list[t.Any]]:

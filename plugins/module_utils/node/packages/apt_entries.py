@@ -66,5 +66,5 @@ def _has(entry: str, repository: Repository) -> bool:
 
 
 def _key_differs(entry: str, key: str) -> bool:
-    # Without Signed-By, the other entry's holds for both.
-    return "signed-by" in entry.lower() and key not in re.split(r"[\s=,\]]+", entry) and not _OFF.search(entry)
+    # One without Signed-By counts, too: apt takes none of the two where it reads that one last.
+    return key not in re.split(r"[\s=,\]]+", entry) and not _OFF.search(entry)

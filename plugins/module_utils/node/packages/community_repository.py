@@ -15,14 +15,14 @@ import typing as t
 
 from ...common.guard import write_atomically
 
-_REPOSITORY = re.compile(r"(\S*/core:/stable:/v)(\d+\.\d+)(/\S*)")
+_REPOSITORY = re.compile(r"([^\s,]*/core:/stable:/v)(\d+\.\d+)(/[^\s,]*)")
 
 
 def point_to(root: str, files: t.Sequence[str], version: str) -> bool:
     """Switch the community's repository to this version's minor; return whether changed.
 
-    A person edits the same line by hand for each minor version. Other repositories are left alone. Where there are several of one place,
-    that of the newest minor is switched: apt refuses all sources where two entries of one URL name different keys.
+    A person edits the same line by hand for each minor version. Other repositories are left alone. Where apt has several of one place,
+    that of the newest minor is switched: it refuses all sources where two entries of one URL name different keys. dnf and zypper take both.
 
     Args:
         root: where the files are below.
@@ -35,11 +35,12 @@ def point_to(root: str, files: t.Sequence[str], version: str) -> bool:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             texts[path] = file.read()
     newest: dict[str, str] = {}
-    for found in [each for text in texts.values() for line in text.splitlines() for each in _found(line)]:
+    apts = [text for path, text in texts.items() if not path.endswith(".repo")]
+    for found in [each for text in apts for line in text.splitlines() for each in _found(line)]:
         newest[_place(found)] = max(newest.get(_place(found), found[2]), found[2], key=_number)
 
     def switched(found: re.Match[str]) -> str:
-        return f"{found[1]}{minor}{found[3]}" if newest[_place(found)] == found[2] else found[0]
+        return f"{found[1]}{minor}{found[3]}" if newest.get(_place(found), found[2]) == found[2] else found[0]
 
     changed = False
     for path, text in texts.items():

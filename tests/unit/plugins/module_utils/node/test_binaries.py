@@ -264,16 +264,14 @@ def test_a_version_that_no_repository_has(host: Host) -> None:
 
 
 def test_dnf(host: Host) -> None:
-    """The same with the other family."""
+    """The same with the other family, which takes a mirror behind a comma and a section of a newer minor that is off."""
     host.family = "dnf"
-    path = sources(
-        host,
-        "etc/yum.repos.d/kubernetes.repo",
-        "[kubernetes]\nbaseurl=https://pkgs.example.org/core:/stable:/v1.20/rpm/\n",
-    )
+    both = ",".join(f"https://{each}.example.org/core:/stable:/v1.20/rpm/" for each in ("pkgs", "mirror"))
+    later = "[later]\nenabled=0\nbaseurl=https://pkgs.example.org/core:/stable:/v1.22/rpm/\n"
+    path = sources(host, "etc/yum.repos.d/kubernetes.repo", f"[kubernetes]\nbaseurl={both}\n{later}")
     host.available = {name: ["1.21.0-150500.1.2", "1.21.0-150500.1.1"] for name in NAMES}
     host.binaries().ensure(Wanted(("kubeadm",), NEW))
-    assert "/core:/stable:/v1.21/rpm/" in path.read_text()
+    assert f"[kubernetes]\nbaseurl={both.replace('v1.20', 'v1.21')}\n" in path.read_text()
     assert host.words == [
         "dnf --assumeyes makecache",
         "dnf install --assumeyes --disableexcludes=all kubeadm-1.21.0-150500.1.2",

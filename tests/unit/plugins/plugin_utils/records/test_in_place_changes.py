@@ -130,6 +130,36 @@ def test_a_record_that_was_interrupted_is_completed(
     assert every_end(ends) == dict.fromkeys(workspace.control_planes, PATCH)
 
 
+@pytest.mark.parametrize("stated", [PATCH["apiServer"], {"extraArgs": [{"name": "v", "value": "2"}]}])
+def test_what_a_manifest_states_beside_it_stays_a_rollout(
+    workspace: OperatorWorkspace, tmp_path: Path, stated: Object
+) -> None:
+    """Its rollout has not begun: the machines get what the Action changed and no more, wherever its record was interrupted."""
+    apply_manifest(
+        FileStore(str(workspace.store)), manifest(workspace, kubeadm={"clusterConfiguration": {"apiServer": stated}})
+    )
+    both = manifest(workspace, kubeadm={"clusterConfiguration": {"apiServer": {**stated, **PATCH["apiServer"]}}})
+
+    def ends(writes: int) -> tuple[bool, t.Any]:
+        folder = tmp_path / str(writes)
+        shutil.copytree(workspace.store, folder)
+
+        def recorded(store: FileStore) -> None:
+            objects = ClusterObjects.read(store, "default", NAME)
+            assert objects is not None
+            in_place_changes.record_configuration(objects, PATCH, False, "prod-change-1")
+
+        killed = killed_after(writes, folder, recorded)
+        if not writes:
+            recorded(FileStore(str(folder)))
+        apply_manifest(FileStore(str(folder)), both)
+        found = ClusterObjects.read(FileStore(str(folder)), "default", NAME)
+        assert found is not None
+        return killed, [each["spec"]["clusterConfiguration"] for each in found.kubeadm_configs.values()]
+
+    assert every_end(ends) == [PATCH] * 3
+
+
 def test_a_newer_wish_replaces_machines_after_a_record_that_was_interrupted(
     workspace: OperatorWorkspace, tmp_path: Path
 ) -> None:
