@@ -71,7 +71,12 @@ class OperatorWorkspace(AcmeWorkspace):
     @staticmethod
     def _machine(cloud: Object, world: Object, name: str, address: str, number: int, worker: bool = False) -> Object:
         machine = {"name": name, "id": name, "cluster": NAME, "address": address, "state": "running"}
-        cloud["machines"][name] = {**machine, "machineID": f"{number:032x}", "hostKeys": ["ssh-ed25519 STANDIN"]}
+        cloud["machines"][name] = {
+            **machine,
+            "account": "",
+            "machineID": f"{number:032x}",
+            "hostKeys": ["ssh-ed25519 STANDIN"],
+        }
         world["nodes"][name] = {"created": "2026-01-01T00:00:00Z", "version": "v1.20.2", "worker": worker}
         found: Object = cloud["machines"][name]
         return found
