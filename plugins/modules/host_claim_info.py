@@ -80,7 +80,7 @@ def main() -> None:
         changed=False,
         claim=claim.document() if claim else None,
         machineID=guard.read_text(places.machine_id),
-        traces=[*host_facts.traces(places), *(f"a running {name}" for name in host_facts.running(places))],
+        traces=host_facts.evidence(places),
         carries=carries.document() if carries else None,
         caCertHash=host_facts.ca_cert_hash(places),
     )

@@ -39,9 +39,8 @@ def record_on_machine(
     if version and stored is not None and stored["spec"].get("version") != version:
         objects.store.modify(MACHINE, objects.namespace, machine, lambda each: each["spec"].update(version=version))
         changed.append(f"Machine {machine}: spec.version is {version}")
-    config = objects.kubeadm_configs.get(machine)
-    if config is not None and _with_change(config, patch, certificates) != config:
-        name = str(config["metadata"]["name"])
+    if _is_behind(objects, machine, patch, certificates):
+        name = str(objects.kubeadm_configs[machine]["metadata"]["name"])
         change = functools.partial(_change_config, patch=patch, certificates=certificates)
         objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, change)
         changed.append(f"KubeadmConfig {name} says what the machine has now")
@@ -56,10 +55,12 @@ def _change_config(each: Object, patch: t.Optional[Object], certificates: bool) 
         (each["metadata"].get("annotations") or {}).pop(kinds.ANNOTATION_CERTIFICATES_EXPIRY, None)
 
 
-def _with_change(config: Object, patch: t.Optional[Object], certificates: bool) -> Object:
+def _is_behind(objects: ClusterObjects, machine: str, patch: t.Optional[Object], certificates: bool) -> bool:
+    config = objects.kubeadm_configs.get(machine)
     changed = copy.deepcopy(config)
-    _change_config(changed, patch, certificates)
-    return changed
+    if changed is not None:
+        _change_config(changed, patch, certificates)
+    return changed != config
 
 
 def record_configuration(objects: ClusterObjects, patch: Object, certificates: bool, action: str) -> list[str]:
@@ -70,11 +71,8 @@ def record_configuration(objects: ClusterObjects, patch: Object, certificates: b
     """
     # Of an Action that was given up: the note is this one's from here on.
     changed = complete(objects)
-    machines = [
-        str(each["metadata"]["name"]) for each in objects.machines if not each["metadata"].get("deletionTimestamp")
-    ]
-    configs = {each: objects.kubeadm_configs[each] for each in machines if each in objects.kubeadm_configs}
-    behind = [each for each in configs if _with_change(configs[each], patch, certificates) != configs[each]]
+    staying = (each["metadata"] for each in objects.machines if not each["metadata"].get("deletionTimestamp"))
+    behind = [str(each["name"]) for each in staying if _is_behind(objects, str(each["name"]), patch, certificates)]
     follow = {"machines": behind, "patch": patch, "certificates": certificates}
     recorded = record_on_control_plane(objects, None, patch, action, follow)
     changed += [f"KubeadmControlPlane: {each}" for each in recorded]
@@ -94,7 +92,6 @@ def complete(objects: ClusterObjects) -> list[str]:
     note, stated = _note(objects.control_plane), _configuration(objects.control_plane)
     if not note["machines"]:
         return []
-
     changed = []
     # What was changed since is a new wish, for which machines are replaced.
     if _digest(stated) == note["recorded"]:
@@ -106,7 +103,9 @@ def complete(objects: ClusterObjects) -> list[str]:
 
 def _note_followed(objects: ClusterObjects) -> None:
     """Record that all machines have followed the control plane."""
-    name = str((objects.control_plane or {"metadata": {"name": ""}})["metadata"]["name"])
+    if objects.control_plane is None:
+        return
+    name = str(objects.control_plane["metadata"]["name"])
     stored = objects.store.get(CONTROL_PLANE, objects.namespace, name)
     if stored is not None and _note(stored)["machines"]:
         followed = functools.partial(_change_note, machines=[])
@@ -213,24 +212,20 @@ def _note(control_plane: Object) -> Object:
     led to the one ``recorded`` (its digest), and ``certificates`` says whether theirs were made again.
     """
     try:
-        found = read_json((control_plane["metadata"].get("annotations") or {}).get(ANNOTATION, "{}"))
-        return {
-            "action": str(found.get("action", "")),
-            "configurations": [str(each) for each in found["configurations"]],
-            "machines": [str(each) for each in found.get("machines", ())],
-            "patch": dict(found.get("patch") or {}),
-            "recorded": str(found.get("recorded", "")),
-            "certificates": found.get("certificates") is True,
-        }
+        return _fields(read_json((control_plane["metadata"].get("annotations") or {}).get(ANNOTATION, "{}")))
     except (ValueError, TypeError, KeyError, AttributeError):
-        return {
-            "action": "",
-            "configurations": [],
-            "machines": [],
-            "patch": {},
-            "recorded": "",
-            "certificates": False,
-        }
+        return _fields({"configurations": []})
+
+
+def _fields(note: Object) -> Object:
+    return {
+        "action": str(note.get("action", "")),
+        "configurations": [str(each) for each in note["configurations"]],
+        "machines": [str(each) for each in note.get("machines", ())],
+        "patch": dict(note.get("patch") or {}),
+        "recorded": str(note.get("recorded", "")),
+        "certificates": note.get("certificates") is True,
+    }
 
 
 def _change_note(control_plane: Object, **fields: t.Any) -> None:

@@ -208,7 +208,7 @@ def carries(present: t.Optional[Claim], places: HostPlaces) -> t.Optional[Missin
     if present is not None:
         fix = "Take another host, or delete that machine in its own store."
         return Missing("Claim", f"claimed by {present.owner()} since {present.claimed_at}", fix)
-    evidence = [*host_facts.traces(places), *(f"a running {name}" for name in host_facts.running(places))]
+    evidence = host_facts.evidence(places)
     if not evidence:
         return None
     authority = host_facts.ca_cert_hash(places)
@@ -272,7 +272,7 @@ def release(
         except guard.Unwritable as error:
             unkept = error
     present = read_claim(where) if not wanted.consent else _claim_if_readable(where)
-    found = [*host_facts.traces(where), *(f"a running {name}" for name in host_facts.running(where))]
+    found = host_facts.evidence(where)
     if present is not None and present.id != wanted.id and wanted.released_before and not wanted.consent:
         return False, f"the host was released before and is {present.owner()}'s by now"
     if not wanted.consent:
@@ -288,7 +288,7 @@ def release(
     (undo or reset.reset)(discard_etcd_data=True, check=False, whole_cluster=wanted.whole_cluster, places=where.node)
     _wait_for_the_end(where)
     with guard.exclusive(where.node.state):
-        left = [*host_facts.traces(where), *(f"a running {name}" for name in host_facts.running(where))]
+        left = host_facts.evidence(where)
         if left:
             raise NodeError(
                 f"After kubeadm reset this is still on the host: {', '.join(left)}.",

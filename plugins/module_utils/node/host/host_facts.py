@@ -88,6 +88,11 @@ def _holds_files(path: str) -> bool:
     return any(files for _folder, _folders, files in os.walk(path))
 
 
+def evidence(places: HostPlaces) -> list[str]:
+    """Return a cluster's traces on this host, and its components at work."""
+    return [*traces(places), *(f"a running {name}" for name in running(places))]
+
+
 def running(places: HostPlaces) -> list[str]:
     """Return the control plane components that run on this host.
 
@@ -108,7 +113,7 @@ def carried(places: HostPlaces) -> list[str]:
 
     Traces, components at work, and a kubelet's folder of pods: any distribution's kubelet has them there.
     """
-    found = [*traces(places), *(f"a running {name}" for name in running(places))]
+    found = evidence(places)
     pods = os.path.join(places.kubelet_state, "pods")
     return [*found, pods] if os.path.isdir(pods) and os.listdir(pods) else found
 

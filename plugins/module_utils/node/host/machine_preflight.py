@@ -182,9 +182,8 @@ def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
 
     A node's components have to run and to hold their ports.
     """
-    traces, running = host_facts.traces(where), host_facts.running(where)
     if not wanted.existing:
-        found = [*traces, *(f"a running {name}" for name in running)]
+        found = host_facts.evidence(where)
         if not found:
             return [_ok("Leftovers")]
         authority = host_facts.ca_cert_hash(where)
@@ -200,6 +199,7 @@ def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
             )
         ]
     checks = []
+    running = host_facts.running(where)
     wants = [name for name in kubernetes_facts.STATIC_PODS if name != "etcd" or wanted.etcd is None]
     silent = [name for name in wants if name not in running]
     if silent:
