@@ -197,6 +197,21 @@ def test_two_inventories_with_a_cluster_of_one_name(tmp_path: Path) -> None:
         assert ("has a cluster whose host is called prod" in " ".join(done.stderr.split())) is refused
 
 
+def test_two_inventories_with_two_hosts_for_one_cluster(tmp_path: Path) -> None:
+    """One has a namesake of it in another namespace: a playbook would work on the cluster twice at once."""
+    for namespace in ("a", "b"):
+        documents = cluster_documents("prod")
+        for each in documents:
+            each["metadata"]["namespace"] = namespace
+        (tmp_path / f"{namespace}.yaml").write_text(yaml.safe_dump_all(documents))
+    for name, more in (("one", {"namespaces": ["a"]}), ("all", {})):
+        source = {"plugin": "kubeadm.control_plane.clusters", "manifests": ["*.yaml"], "store": {"path": "store"}}
+        (tmp_path / f"{name}.clusters.yml").write_text(yaml.safe_dump({**source, **more}))
+    hosts, said = whole(tmp_path, "one.clusters.yml", "all.clusters.yml")
+    assert sorted(hosts) == ["prod"] and hosts["prod"]["control_plane_namespace"] == "a"
+    assert "has the cluster a/prod as the host prod, and in this one it would be the host a.prod" in said
+
+
 def whole(folder: Path, *sources: str) -> tuple[dict[str, dict[str, t.Any]], str]:
     """All hosts by name, with variables and groups; and what was said."""
     words = [sys.executable, "-c", WHOLE, *(str(folder / each) for each in sources)]

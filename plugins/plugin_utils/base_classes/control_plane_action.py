@@ -199,8 +199,8 @@ class ControlPlaneAction(ActionBase):
         return (vault.encrypt, vault.decrypt) if vault is not None and vault.secrets else (None, None)
 
     def open_locks(self, arguments: t.Mapping[str, t.Any]) -> Locks:
-        """Return the locks of the store's clusters."""
-        return opening.open_locks(arguments["store"], self.PATIENCE_SECONDS)
+        """Return the locks of the store's clusters, for this task's inventory host."""
+        return opening.open_locks(arguments["store"], self.PATIENCE_SECONDS, self.host_of(""))
 
     def open_objects(self, arguments: dict[str, t.Any], store: t.Optional[Store] = None) -> ClusterObjects:
         """Read a cluster's objects; fails where the store has no such cluster."""

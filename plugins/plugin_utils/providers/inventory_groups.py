@@ -176,16 +176,29 @@ def _other_name(full: str, used: t.Container[str]) -> str:
 def refuse_taken(
     clusters: t.Mapping[tuple[str, str], ClusterHost], store: Object, hosts: t.Mapping[str, t.Any]
 ) -> None:
-    """Refuse clusters whose host name another inventory's cluster has.
+    """Refuse clusters whose host another inventory has differently.
 
-    One of the two would be lost. Raises InventoryFileError.
+    A host name that is another cluster's: one of the two would be lost. A cluster that has another host name already: a play would work on it twice
+    at once. Raises InventoryFileError.
 
     Args:
         clusters: the hosts of the clusters, by namespace and name.
         store: the options of their store.
         hosts: Ansible's hosts that are there already, by name.
     """
+    others = {
+        (each.vars.get("control_plane_namespace"), each.vars.get("control_plane_cluster")): known
+        for known, each in hosts.items()
+        if each.vars.get("control_plane_store") == store
+    }
     for (namespace, name), (host, _refused_for) in clusters.items():
+        other = others.get((namespace, name), host)
+        if other != host:
+            raise InventoryFileError(
+                f"another inventory of this run has the cluster {namespace}/{name} as the host {other}, and in this one it would be the host {host}: "
+                "a playbook would work on the cluster twice at once. No cluster of this inventory was taken. Give one of the two inventories at a time, "
+                "or narrow one by namespaces or label_selector."
+            )
         known = hosts[host].vars if host in hosts else {}
         mine = {"control_plane_namespace": namespace, "control_plane_cluster": name, "control_plane_store": store}
         if "control_plane_store" in known and any(known.get(key) != value for key, value in mine.items()):

@@ -93,15 +93,16 @@ def open_store(
     )
 
 
-def open_locks(options: Options, patience_seconds: float = 0.0) -> Locks:
+def open_locks(options: Options, patience_seconds: float = 0.0, owner: str = "") -> Locks:
     """Return the locks of the store's clusters.
 
-    ``patience_seconds`` is as of :func:`open_store`.
+    ``patience_seconds`` is as of :func:`open_store`; ``owner`` is the inventory host that takes them.
     """
     check(options)
     if not is_kubernetes(options):
-        return FileLocks(options["path"])
-    return t.cast(Locks, _module("lock.lease_lock").LeaseLocks(_api(options, patience_seconds), connection(options)))
+        return FileLocks(options["path"], owner)
+    locks = _module("lock.lease_lock").LeaseLocks(_api(options, patience_seconds), connection(options), owner=owner)
+    return t.cast(Locks, locks)
 
 
 def refuse_others(options: Options, patience_seconds: float = 0.0) -> None:

@@ -95,6 +95,18 @@ def test_take_and_release(locks: LeaseLocks) -> None:
         locks.check(*PROD, 1)
 
 
+def test_two_hosts_of_a_run_are_two(api: KubernetesApi, server: ApiServer) -> None:
+    """A cluster under two names in the inventory, or played on its machines."""
+    options = {"kubeconfig": server.kubeconfig}
+    locks, other = LeaseLocks(api, options, owner="prod"), LeaseLocks(api, options, owner="a.prod")
+    taken = locks.acquire(*PROD)
+    with pytest.raises(file_lock.Held, match=r"another host of this run, prod\b.*--limit"):
+        other.acquire(*PROD)
+    assert other.own(*PROD) is None and other.release_own(*PROD) is False
+    assert locks.acquire(*PROD) == locks.own(*PROD) == taken
+    assert locks.release_own(*PROD) is True
+
+
 def test_the_number_grows_across_holders(locks: LeaseLocks) -> None:
     numbers = []
     for _turn in range(3):

@@ -118,25 +118,30 @@ class Locks(abc.ABC):
 
 
 class FileLocks(Locks):
-    """Locks of a file store."""
+    """Locks of a file store.
 
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
+    Args:
+        directory: the store's folder.
+        owner: the inventory host of the run that takes them: a run's hosts are separate holders.
+    """
+
+    def __init__(self, directory: str, owner: str = "") -> None:
+        self._directory, self._owner = directory, owner
 
     def take(
         self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: file_lock.Holder | None = None
     ) -> Taken:
         """Take the lock of a cluster."""
-        lease = file_lock.acquire(self._directory, namespace, cluster, holder=holder, on_wait=on_wait)
+        lease = file_lock.acquire(self._directory, namespace, cluster, holder, on_wait=on_wait, owner=self._owner)
         return Taken(lease.fencing, lease.run)
 
     def release_own(self, namespace: str, cluster: str) -> bool:
         """Release the lock if this run holds it; return whether it did."""
-        return file_lock.release_own(self._directory, namespace, cluster)
+        return file_lock.release_own(self._directory, namespace, cluster, self._owner)
 
     def own(self, namespace: str, cluster: str) -> Taken | None:
         """Return the lock that this run holds, or None."""
-        lease = file_lock.own_lease(self._directory, namespace, cluster)
+        lease = file_lock.own_lease(self._directory, namespace, cluster, self._owner)
         return Taken(lease.fencing, lease.run) if lease else None
 
     def check(self, namespace: str, cluster: str, fencing: int) -> int:
@@ -149,7 +154,7 @@ class FileLocks(Locks):
 
     def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
         """Raise the fencing number of this run's lock above ``number``."""
-        lease = file_lock.own_lease(self._directory, namespace, cluster) or file_lock.Lease(
+        lease = file_lock.own_lease(self._directory, namespace, cluster, self._owner) or file_lock.Lease(
             self._directory, namespace, cluster, 0, ""
         )
         with around("lock take"):

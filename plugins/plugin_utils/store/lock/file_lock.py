@@ -154,7 +154,7 @@ def acquire(
                 renewal.start(folder, state.number, Process(mine.pid, mine.start_time))
                 return lease
             if not _is_dead(folder, state, observe_seconds, on_wait, where):
-                raise _held(where, state.holder)
+                raise held(folder, namespace, cluster, state.holder)
         with around("lock take"):
             taken = _claim(store, folder, state.number, state.number + 1, mine)
         if taken:
@@ -258,7 +258,7 @@ def leave_number(store_dir: str, namespace: str, cluster: str, number: int) -> N
             disk.make_folder(each, 0o750)
         state = _state(folder)
         if state.holder is not None:
-            raise _held((store.directory, namespace, cluster), state.holder)
+            raise held(folder, namespace, cluster, state.holder)
         if state.number < number:
             disk.write_file_exclusively(os.path.join(folder, f"{number}.released"), b"{}\n", 0o640)
             if state.number:
@@ -383,14 +383,12 @@ def _claim(store: FileStore, folder: str, seen: int, number: int, holder: Holder
     return True
 
 
-def _held(where: tuple[str, str, str], holder: Holder) -> Held:
-    _directory, namespace, cluster = where
-    stop = f"stop process {holder.pid} on {holder.host}"
-    return Held(
-        f"cluster {namespace}/{cluster} is locked by another run",
-        folder_of(*where),
-        f"held by {holder.text()}. Two runs at once could each take a member away",
-        f"This run changed nothing. Wait until that run ends, or {stop}; "
-        "a run that died is recognised by itself, there is nothing to delete.",
-        holder,
-    )
+def held(where: str, namespace: str, cluster: str, holder: Holder) -> Held:
+    """Return the error for a lock at ``where`` that another holds."""
+    what = "is locked by another run"
+    fix = f"Wait until that run ends, or stop process {holder.pid} on {holder.host}; a run that died is recognised by itself, there is nothing to delete."
+    if holder.is_process(identity.find_run_process()):
+        what = f"is locked by another host of this run, {holder.owner or 'of an unknown name'}"
+        fix = "Give one host of the cluster at a time, such as with --limit."
+    why = f"held by {holder.text()}. Two runs at once could each take a member away"
+    return Held(f"cluster {namespace}/{cluster} {what}", where, why, f"This run changed nothing. {fix}", holder)

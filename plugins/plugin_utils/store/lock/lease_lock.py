@@ -48,11 +48,17 @@ class LeaseLocks(Locks):
         api: the store's API.
         options: the connection options that it was made with; the helper process makes its own connection from them.
         observe_seconds: how long a Lease must stand still.
+        owner: the inventory host of the run that takes them.
     """
 
     def __init__(
-        self, api: KubernetesApi, options: t.Mapping[str, t.Any], observe_seconds: float = settings.LEASE_SECONDS
+        self,
+        api: KubernetesApi,
+        options: t.Mapping[str, t.Any],
+        observe_seconds: float = settings.LEASE_SECONDS,
+        owner: str = "",
     ) -> None:
+        self._owner = owner
         self._api = api
         self._options = dict(options)
         self._observe_seconds = observe_seconds
@@ -61,7 +67,7 @@ class LeaseLocks(Locks):
         self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: file_lock.Holder | None = None
     ) -> Taken:
         """Take the lock of a cluster, or raise :class:`in_files.Held` at once."""
-        mine = holder or file_lock.this_holder()
+        mine = holder or file_lock.this_holder(owner=self._owner)
         where = lease_path(namespace, cluster)
         for _attempt in range(ATTEMPTS):
             lease = self._read(where)
@@ -72,7 +78,7 @@ class LeaseLocks(Locks):
                     self._start_renewing(where, taken, mine)
                     return taken
                 if not self._is_dead(where, t.cast(Document, lease), held_by, on_wait):
-                    raise _held(where, namespace, cluster, held_by)
+                    raise file_lock.held(where, namespace, cluster, held_by)
                 # It may have moved while it was watched; the version that stood still is what is swapped.
             taken = Taken(fencing_of(lease) + 1, mine.run)
             with around("lock take"):
@@ -100,7 +106,7 @@ class LeaseLocks(Locks):
         """Return the lock that this run holds on the cluster, or None."""
         lease = self._read(lease_path(namespace, cluster))
         held_by = holder_of(lease)
-        if held_by is None or not held_by.is_process(identity.find_run_process()):
+        if held_by is None or held_by.owner != self._owner or not held_by.is_process(identity.find_run_process()):
             return None
         return Taken(fencing_of(lease), held_by.run)
 
@@ -343,14 +349,3 @@ def _import_paths() -> list[str]:
     for _level in range(8):
         here = os.path.dirname(here)
     return [here, *(each for each in sys.path if each)]
-
-
-def _held(where: str, namespace: str, cluster: str, holder: file_lock.Holder) -> file_lock.Held:
-    return file_lock.Held(
-        f"cluster {namespace}/{cluster} is locked by another run",
-        where,
-        f"held by {holder.text()}. Two runs at once could each take a member away",
-        f"This run changed nothing. Wait until that run ends, or stop process {holder.pid} on {holder.host}; "
-        "a run that died is recognised by itself, there is nothing to delete.",
-        holder,
-    )

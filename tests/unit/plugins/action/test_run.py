@@ -328,6 +328,21 @@ def test_who_was_not_reached_is_not_counted_twice(tmp_path: Path, shown: list[st
     assert len(shown) == 1
 
 
+def test_of_two_hosts_that_are_one_cluster_one_works(tmp_path: Path) -> None:
+    """The other's end does not release its lock either."""
+    given: Object = {"cluster": "prod", "store": {"path": str(tmp_path / "store")}}
+
+    def call(host: str, **arguments: t.Any) -> Object:
+        result: Object = make_action("run", **given, **arguments).run(task_vars={"inventory_hostname": host})
+        return result
+
+    assert call("prod")["begun"]
+    refused = call("cp-1")
+    assert refused["failed"] and "is locked by another host of this run, prod" in refused["msg"]
+    assert call("cp-1", state="absent")["released"] is False and call("cp-1")["failed"]
+    assert call("prod", state="absent")["released"] is True
+
+
 def test_the_roles_arguments_are_checked_before_anything_else(tmp_path: Path) -> None:
     given: Object = {"cluster": "prod", "store": {"path": str(tmp_path / "store")}, "entry_point": "main"}
     refused = make_action("run", **given).run(task_vars={"control_plane_wait_timeout": "many"})

@@ -17,6 +17,7 @@ from locks import BOUND_SECONDS, as_run, elsewhere, gone, one_renewer, wait_for_
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import file_lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks
 
 
 def test_take_and_release(store, folder):
@@ -57,6 +58,21 @@ def test_two_owners_in_one_run_are_two(store):
         file_lock.acquire(store, "default", "prod", owner="prod-2")
     assert file_lock.release_own(store, "default", "prod", owner="prod-2") is False
     file_lock.check(lease)
+
+
+def test_two_hosts_of_a_run_are_two(store):
+    """A cluster under two names in the inventory, or played on its machines."""
+    at = ("default", "prod")
+    locks, other = FileLocks(store, "prod"), FileLocks(store, "a.prod")
+    taken = locks.acquire(*at)
+    with pytest.raises(file_lock.Held, match=r"another host of this run, prod\b.*This run changed nothing.*--limit"):
+        other.acquire(*at)
+    assert other.own(*at) is None and other.release_own(*at) is False
+    with pytest.raises(file_lock.LostLock):
+        other.raise_above(*at, 7)
+    assert locks.acquire(*at) == locks.own(*at) == taken
+    assert locks.raise_above(*at, 7) == (8, taken.run) and locks.release_own(*at) is True
+    assert other.acquire(*at).fencing == 9
 
 
 def test_clusters_and_namespaces_do_not_meet(store):
