@@ -63,12 +63,14 @@ def mark(objects: ClusterObjects, name: str, restored: str) -> None:
     """Mark a machine for removal and replacement.
 
     Its etcd can never be a part again of the cluster whose etcd is restored on the machine ``restored``.
+    The user's own mark stays the user's.
     """
 
     def mark(stored: Object) -> None:
         bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
         if bootstrap.get("state") in ("Succeeded", "Failed"):
-            stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_REMEDIATE_MACHINE] = ""
+            annotations = stored["metadata"].setdefault("annotations", {})
+            annotations.setdefault(kinds.ANNOTATION_REMEDIATE_MACHINE, kinds.REMEDIATED_BY_RESTORE)
         elif bootstrap.get("state"):
             bootstrap.update(state="Failed", message=f"{_GAVE_UP}{restored} gave it up")
 
@@ -78,11 +80,13 @@ def mark(objects: ClusterObjects, name: str, restored: str) -> None:
 def unmark(objects: ClusterObjects, name: str) -> None:
     """Undo a restore's mark on a machine that stays.
 
+    The user's own mark is left.
     Of a bootstrap that counted as failed by it, the next run asks the machine for the result.
     """
 
     def unmark(stored: Object) -> None:
-        (stored["metadata"].get("annotations") or {}).pop(kinds.ANNOTATION_REMEDIATE_MACHINE, None)
+        if kinds.is_marked_by_restore(stored):
+            del stored["metadata"]["annotations"][kinds.ANNOTATION_REMEDIATE_MACHINE]
         if _failed_by_restore(stored):
             stored["status"]["bootstrap"].update(state="Running", message="")
 
@@ -97,7 +101,7 @@ def working(objects: ClusterObjects, started: Choice, infos: Infos) -> list[str]
     found = []
     for name in sorted(set(started.give_up) & set(infos)):
         machine = objects.machine(name)
-        marked = kinds.is_flagged(machine, kinds.ANNOTATION_REMEDIATE_MACHINE) or _failed_by_restore(machine or {})
+        marked = kinds.is_marked_by_restore(machine) or _failed_by_restore(machine or {})
         if marked and infos[name]["etcd"].get("answers") and not infos[name].get("stopped"):
             found.append(name)
     return found

@@ -95,6 +95,8 @@ ANNOTATION_EXCLUDE_NODE_DRAINING = "machine.cluster.x-k8s.io/exclude-node-draini
 ANNOTATION_EXCLUDE_VOLUME_DETACH = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach"
 ANNOTATION_DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 ANNOTATION_REMEDIATE_MACHINE = "cluster.x-k8s.io/remediate-machine"
+# Its value on a Machine whose etcd a restore has given up; only restore writes it, and removes no other.
+REMEDIATED_BY_RESTORE = "restore"
 ANNOTATION_SKIP_REMEDIATION = "cluster.x-k8s.io/skip-remediation"
 ANNOTATION_CERTIFICATES_EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
 ANNOTATION_AUTOSCALER_LEAST = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
@@ -234,6 +236,12 @@ def is_paused_by_adoption(obj: Mapping[str, Any] | None) -> bool:
     """Return whether an adoption, and not the user, pauses an object."""
     annotations = ((obj or {}).get("metadata") or {}).get("annotations") or {}
     return bool(annotations.get(ANNOTATION_PAUSED) == PAUSED_BY_ADOPTION)
+
+
+def is_marked_by_restore(obj: Mapping[str, Any] | None) -> bool:
+    """Return whether a restore, and not the user, marked a Machine."""
+    annotations = ((obj or {}).get("metadata") or {}).get("annotations") or {}
+    return bool(annotations.get(ANNOTATION_REMEDIATE_MACHINE) == REMEDIATED_BY_RESTORE)
 
 
 def pause_of(obj: Mapping[str, Any]) -> str:

@@ -63,7 +63,7 @@ def delete_others(store: Store, manifest: ClusterManifest) -> list[str]:
 def annotate(objects: ClusterObjects, names: t.Iterable[str]) -> list[str]:
     """Set the remediation annotation on Machines; return those newly annotated.
 
-    The Machines must exist.
+    The Machines must exist. A restore's annotation becomes the user's, which no restore removes.
     """
     new = []
     for name in names:
@@ -72,7 +72,7 @@ def annotate(objects: ClusterObjects, names: t.Iterable[str]) -> list[str]:
             stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_REMEDIATE_MACHINE] = ""
 
         before = objects.machine(name) or {"metadata": {}}
-        if not kinds.is_flagged(before, kinds.ANNOTATION_REMEDIATE_MACHINE):
+        if not kinds.is_flagged(before, kinds.ANNOTATION_REMEDIATE_MACHINE) or kinds.is_marked_by_restore(before):
             new.append(name)
             objects.store.modify(MACHINE, objects.namespace, name, mark)
     _read_again(objects, new)

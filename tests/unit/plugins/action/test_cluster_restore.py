@@ -228,12 +228,16 @@ def begin(world: World, fails: str = "b") -> None:
     world.fails = ""
 
 
+def marks(world: World, name: str, value: str = "") -> None:
+    """A machine gets the annotation remediate-machine; the user's has any value, or none."""
+    flag = {kinds.ANNOTATION_REMEDIATE_MACHINE: value}
+    world.change(MACHINE, name, lambda each: each["metadata"].setdefault("annotations", {}).update(flag))
+
+
 def test_a_restore_whose_machine_was_lost_is_chosen_again_with_another_consent(world: World) -> None:
     world.fails = "a"
     begin(world)
-    world.change(
-        MACHINE, "b", lambda each: each["metadata"].update(annotations={kinds.ANNOTATION_REMEDIATE_MACHINE: ""})
-    )
+    marks(world, "b", kinds.REMEDIATED_BY_RESTORE)
     world.silent, world.stopped = {"a"}, {"b"}
     again = world.run(consent=CONSENT)
     instead = "prod:everythingAfterRevision:85:etcdOf:a,b"
@@ -286,8 +290,7 @@ def test_a_machine_that_is_silent_when_a_started_restore_ends_is_named(world: Wo
     world.silent, world.leader = {"b", "c"}, "00000000000000aa"
     ended = world.run(consent=CONSENT, check=True)["msg"]
     assert "not known whether it stopped them: b, c. Have those" in ended and "control_plane_machines=b,c)" in ended
-    flag = {kinds.ANNOTATION_REMEDIATE_MACHINE: ""}
-    world.change(MACHINE, "c", lambda each: each["metadata"].setdefault("annotations", {}).update(flag))
+    marks(world, "c")
     ended = world.run(consent=CONSENT)["msg"]
     assert "not known whether it stopped them: b. Have those" in ended and "control_plane_machines=b)" in ended
     assert "Reconcile replaces" not in ended and world.marked() == ["c"]
@@ -314,6 +317,27 @@ def test_a_machine_that_was_marked_and_works_stays_when_a_started_restore_ends(
     ended = world.run(consent=CONSENT)["msg"]
     assert ended.endswith("as their etcd answers and it did not stop them: b.")
     assert world.marked() == [] and world.bootstrap("b")["state"] == bootstrap
+
+
+@pytest.mark.parametrize("value", ["", "true"])
+def test_a_machine_that_the_user_marked_stays_marked(world: World, value: str) -> None:
+    """A restore keeps it, and removes its own marks alone."""
+    marks(world, "b", value)
+    begin_without_b(world, "Succeeded")
+    world.silent, world.leader = set(), "00000000000000aa"
+    ended = world.run(consent=CONSENT)["msg"]
+    assert "has ended with that" in ended and "No longer marked" not in ended
+    assert world.marked() == ["b"]
+
+
+@pytest.mark.parametrize(("user", "marked"), [(True, ["a", "b", "c"]), (False, ["a", "c"])])
+def test_so_does_one_on_which_etcd_is_restored(world: World, user: bool, marked: list[str]) -> None:
+    if user:
+        marks(world, "b")
+    begin_without_b(world, "Succeeded")
+    world.silent = {"a", "c"}
+    done = world.run(consent="prod:everythingAfterRevision:80:etcdOf:a,c")
+    assert not done.get("failed") and world.marked() == marked, done
 
 
 def test_one_that_was_joining_and_is_restored_on_has_not_failed(world: World) -> None:

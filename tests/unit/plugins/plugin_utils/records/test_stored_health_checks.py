@@ -17,6 +17,7 @@ from stored_manifest import Kept
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import condition_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_deletion, stored_health_checks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     MACHINE,
@@ -200,3 +201,11 @@ def test_the_annotation_is_set_once(tmp_path: Path) -> None:
     assert stored_health_checks.annotate(objects, ["m1", "m3"]) == ["m1", "m3"]
     assert stored_health_checks.annotate(objects, ["m1", "m3"]) == []
     assert REMEDIATE in (objects.machine("m3") or {})["metadata"]["annotations"]
+
+
+def test_the_annotation_of_a_restore_becomes_the_users(tmp_path: Path) -> None:
+    """A restore that ends removes its own."""
+    objects, _snapshot = stored(healthy(3).annotate(REMEDIATE, kinds.REMEDIATED_BY_RESTORE, "m1"), tmp_path)
+    assert stored_health_checks.annotate(objects, ["m1"]) == ["m1"]
+    assert not kinds.is_marked_by_restore(objects.machine("m1"))
+    assert stored_health_checks.annotate(objects, ["m1"]) == []
