@@ -179,8 +179,8 @@ restarted:
 files:
   description: >-
     By path, what is public of each file - C(public) (certificates and public keys in PEM), C(sha256) of all of it, C(present), and of
-    a private key C(matches) (whether the certificate beside it is its own), and of a kubeconfig C(authorities), C(certificate) and
-    C(counts) (the number of each field with a certificate or key inside).
+    a private key C(matches) (whether the certificate beside it is its own), and of a kubeconfig C(authorities), C(certificate),
+    C(counts) (the number of each field with a certificate or key inside) and C(user_files) (the files that its users have instead).
   returned: success
   type: dict
 components:

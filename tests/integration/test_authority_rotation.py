@@ -247,6 +247,28 @@ def key_in_a_file(node: Node) -> str:
     return f"/etc/kubernetes/admin.conf {NOT_ONCE.format('client-key-data')}"
 
 
+def certificate_in_a_file(name: str) -> t.Callable[[Node], str]:
+    """A client certificate and its key in files beside a kubeconfig, which a component may read by their references."""
+
+    def differ(node: Node) -> str:
+        path = Path(node.at(f"/etc/kubernetes/{name}"))
+        document = yaml.safe_load(path.read_text())
+        document["users"][0]["user"] = {"client-certificate": "/var/lib/x.pem", "client-key": "/var/lib/x.pem"}
+        path.write_text(yaml.safe_dump(document, width=100000))
+        if name == "kubelet.conf":
+            return f"/etc/kubernetes/{name} has its user's certificate or key in /var/lib/x.pem, which no rotation replaces"
+        return f"/etc/kubernetes/{name} {NOT_ONCE.format('client-certificate-data')}"
+
+    differ.__name__ = f"certificate_in_a_file_of_{name}"
+    return differ
+
+
+def another_kubeconfig(node: Node) -> str:
+    manifest = Path(node.at("/etc/kubernetes/manifests/kube-scheduler.yaml"))
+    manifest.write_text(manifest.read_text().replace("--kubeconfig=/etc/kubernetes/", "--kubeconfig=/srv/"))
+    return "kube-scheduler reads /srv/scheduler.conf (--kubeconfig) where kubeadm has /etc/kubernetes/scheduler.conf"
+
+
 def no_signing_key(node: Node) -> str:
     Path(node.at(f"{PKI}/etcd/ca.key")).unlink()
     return f"{PKI}/etcd/ca.key is not there"
@@ -265,6 +287,8 @@ def no_certificate(node: Node) -> str:
         third_authority_in_a_kubeconfig,
         two_clusters,
         key_in_a_file,
+        *map(certificate_in_a_file, ("admin.conf", "controller-manager.conf", "scheduler.conf", "kubelet.conf")),
+        another_kubeconfig,
         no_signing_key,
         no_certificate,
     ],

@@ -35,6 +35,7 @@ _MOST_BYTES = 1 << 20
 _KUBELETS_NAME = re.compile(r"-\d{4}(-\d\d){5}\.pem$")
 _PUBLIC = re.compile(r"-----BEGIN (CERTIFICATE|PUBLIC KEY|RSA PUBLIC KEY)-----.*?-----END \1-----\n?", re.DOTALL)
 _AUTHORITY, _CERTIFICATE, _KEY = "certificate-authority-data", "client-certificate-data", "client-key-data"
+_USER_FILE = re.compile(r"""(?<![\w-])["']?client-(?:certificate|key)["']?\s*:\s*["']?([^\s"',}]+)""")
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def kubeconfig(path: str) -> t.Optional[dict[str, t.Any]]:
     """Return the public certificates in a kubeconfig, None if it is missing.
 
     They are ``authorities`` and ``certificate`` in PEM, "" where there is a file or a token instead. ``counts`` has the number of each
-    field that holds one, or a key.
+    field that holds one, or a key; ``user_files`` are the files that its users have instead.
     """
     text = _read(path, missing="")
     if not text:
@@ -173,6 +174,7 @@ def kubeconfig(path: str) -> t.Optional[dict[str, t.Any]]:
         "authorities": _decoded(_values(text, _AUTHORITY), path),
         "certificate": _decoded(_values(text, _CERTIFICATE), path),
         "counts": {name: len(_values(text, name)) for name in (_AUTHORITY, _CERTIFICATE, _KEY)},
+        "user_files": sorted(set(_USER_FILE.findall(text))),
     }
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ...kubeadm.certificate_files import (
@@ -15,13 +16,17 @@ from ...kubeadm.certificate_files import (
     FILES,
     FRONT_PROXY,
     KUBELET,
+    KUBELET_CLIENT,
+    KUBERNETES,
     PKI,
     SCHEDULER,
 )
 from . import stages as rotation
 from .stages import NEW, OLD
 
-# Which flags lead to which of kubeadm's files: a rotation changes those files, and nothing else would follow.
+_KUBECONFIG_FLAGS = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
+# Which flags lead to which of kubeadm's files, below certificatesDir where the path is relative: a rotation changes those files, and nothing
+# else would follow.
 LAYOUT: t.Mapping[str, t.Mapping[str, str]] = {
     API_SERVER: {
         "client-ca-file": "ca.crt",
@@ -46,6 +51,7 @@ LAYOUT: t.Mapping[str, t.Mapping[str, str]] = {
         "cluster-signing-key-file": "ca.key",
         "requestheader-client-ca-file": "front-proxy-ca.crt",
         "service-account-private-key-file": "sa.key",
+        **dict.fromkeys(_KUBECONFIG_FLAGS, f"{KUBERNETES}/controller-manager.conf"),
     },
     ETCD_SERVER: {
         "cert-file": "etcd/server.crt",
@@ -55,12 +61,14 @@ LAYOUT: t.Mapping[str, t.Mapping[str, str]] = {
         "peer-key-file": "etcd/peer.key",
         "peer-trusted-ca-file": "etcd/ca.crt",
     },
-    SCHEDULER: {},
+    SCHEDULER: dict.fromkeys(_KUBECONFIG_FLAGS, f"{KUBERNETES}/scheduler.conf"),
     KUBELET: {"client-ca-file": "ca.crt"},
 }
 # The fields in which a kubeconfig has its cluster's certificates, and its user's certificate and key.
 _TRUST = "certificate-authority-data"
 _USER = ("client-certificate-data", "client-key-data")
+# Kubeconfigs whose user may have its certificate outside: in the kubelet's own file, or none beside a bootstrap token.
+_USER_OUTSIDE = (f"{KUBERNETES}/kubelet.conf", f"{KUBERNETES}/bootstrap-kubelet.conf")
 
 
 def flag_problems(
@@ -74,7 +82,8 @@ def flag_problems(
     for component, flags in components.items():
         for name, value in flags.items():
             expected = LAYOUT.get(component, {}).get(name)
-            leads = {f"{pki}/{expected}"} if expected else set()
+            usual = os.path.join(pki, expected) if expected else ""
+            leads = {usual} if expected else set()
             leads |= {
                 f"{rotation.signer(each).replace(PKI, pki)}{suffix}"
                 for flag, suffix in rotation.SIGNER_FLAGS.items()
@@ -85,18 +94,22 @@ def flag_problems(
             if signs and not expected and CA in authorities:
                 found.append(f"{component} signs with a pair of its own for one kind of request (--{name})")
             if expected and value not in leads and _authority_of(expected) in authorities:
-                found.append(f"{component} reads {value} (--{name}) where kubeadm has {pki}/{expected}")
+                found.append(f"{component} reads {value} (--{name}) where kubeadm has {usual}")
     return found
 
 
-def not_once(kubeconfig: t.Mapping[str, t.Any]) -> str:
-    """Return a field that a kubeconfig doesn't have exactly once.
+def kubeconfig_problem(path: str, kubeconfig: t.Mapping[str, t.Any]) -> str:
+    """Return how a kubeconfig differs from kubeadm's, "" where it doesn't.
 
-    "" where there is none. ``kubeconfig`` is what node_certificates returned; the fields of its user are expected where it has a certificate inside.
+    It is a sentence. ``kubeconfig`` is what node_certificates returned of the file at ``path``.
     """
     counts = kubeconfig.get("counts") or {}
-    expected = (_TRUST, *(_USER if kubeconfig.get("certificate") else ()))
-    return next((each for each in expected if counts.get(each) != 1), "")
+    inside = path not in _USER_OUTSIDE or kubeconfig.get("certificate")
+    not_once = next((each for each in (_TRUST, *(_USER if inside else ())) if counts.get(each) != 1), "")
+    if not_once:
+        return f"{path} does not have {not_once} exactly once, as kubeadm's kubeconfigs do"
+    other = next((each for each in kubeconfig.get("user_files") or () if each != KUBELET_CLIENT), "")
+    return f"{path} has its user's certificate or key in {other}, which no rotation replaces" if other else ""
 
 
 def _authority_of(name: str) -> str:

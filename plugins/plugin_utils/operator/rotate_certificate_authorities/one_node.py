@@ -182,9 +182,9 @@ class NodeCertificates:
         if file.kind == KUBECONFIG:
             kubeconfig = self.found["files"][path]
             text, trusted = (str(kubeconfig.get(each) or "") for each in ("certificate", "authorities"))
-            not_once = node_layout.not_once(kubeconfig)
-            if not_once:
-                raise WrongLayout(f"{path} does not have {not_once} exactly once, as kubeadm's kubeconfigs do")
+            problem = node_layout.kubeconfig_problem(path, kubeconfig)
+            if problem:
+                raise WrongLayout(problem)
         if file.kind in (BUNDLE, KUBECONFIG):
             self._require_known_trust(path, file.authority, trusted)
         if file.kind == CERTIFICATE or (file.kind == KUBECONFIG and text):

@@ -94,7 +94,8 @@ def test_a_kubeconfigs_certificates_change_and_nothing_else(tmp_path: Path, as_j
     path.chmod(0o600)
     assert apply(tmp_path, Change(str(path), authorities=OLD + NEW))
     counts = {f"{each}-data": 1 for each in ("certificate-authority", "client-certificate", "client-key")}
-    assert certificate_changes.kubeconfig(str(path)) == {"authorities": OLD + NEW, "certificate": OLD, "counts": counts}
+    found = {"authorities": OLD + NEW, "certificate": OLD, "counts": counts, "user_files": []}
+    assert certificate_changes.kubeconfig(str(path)) == found
     assert apply(tmp_path, Change(str(path), authorities=NEW + OLD, certificate=NEW, key=KEY * 2))
     after = yaml.safe_load(path.read_text())
     assert after["users"][0]["user"] == {
@@ -115,6 +116,16 @@ def test_a_kubeconfig_of_another_shape_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(NodeError, match="certificate-authority-data 0 times"):
         apply(tmp_path, Change(str(path), authorities=NEW))
     assert path.read_text() == text
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_files_that_a_kubeconfigs_user_has(tmp_path: Path, as_json: bool) -> None:
+    document = yaml.safe_load(kubeconfig())
+    document["users"][0]["user"] = {"client-certificate": "/pki/x.pem", "client-key": "/pki/x.key"}
+    path = tmp_path / "scheduler.conf"
+    path.write_text(json.dumps(document) if as_json else yaml.safe_dump(document))
+    found = certificate_changes.kubeconfig(str(path)) or {}
+    assert (found["certificate"], found["user_files"]) == ("", ["/pki/x.key", "/pki/x.pem"])
 
 
 def test_flags_of_a_manifest(tmp_path: Path) -> None:
