@@ -306,7 +306,7 @@ def _problem(address: str) -> str:
     # With net.ipv4.ip_nonlocal_bind, which load balancers set, a socket takes any address.
     known = [each.get("local") for found in _interfaces() for each in found]
     if not known:
-        return "this host's addresses can't be listed (ip -json address show)"
+        return "this host's addresses can't be listed (ip -json address show, of iproute2)"
     return "" if address in known else f"{address} is not an address of this host (ip address show)"
 
 

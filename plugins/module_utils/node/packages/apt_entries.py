@@ -16,11 +16,9 @@ import re
 import typing as t
 
 from ...common.guard import read_text
+from .apt_sources import entries, is_off
 from .packages import Apt, PackageManager
 from .repositories import Repository
-
-_STANZAS = re.compile(r"((?:^[ \t]*\S.*\n?)+)", re.MULTILINE)
-_OFF = re.compile(r"^enabled:\s*(?:no|false|without|off|disable|0)\s*$", re.MULTILINE | re.IGNORECASE)
 
 
 def without(name: str, text: str, repositories: t.Sequence[Repository]) -> str:
@@ -31,7 +29,7 @@ def without(name: str, text: str, repositories: t.Sequence[Repository]) -> str:
         text: what is in it.
         repositories: those whose URL and suite count.
     """
-    return "".join(each for each in _entries(name, text) if not any(_has(each, one) for one in repositories))
+    return "".join(each for each in entries(name, text) if not any(_has(each, one) for one in repositories))
 
 
 def problems(manager: PackageManager, repositories: t.Sequence[Repository]) -> list[str]:
@@ -46,18 +44,13 @@ def problems(manager: PackageManager, repositories: t.Sequence[Repository]) -> l
         key, ours = (os.path.join(manager.root, each) for each in repository.files(manager, manager.root))
         for pattern in manager.REPOSITORIES:
             for path in sorted(glob.glob(os.path.join(glob.escape(manager.root), pattern))):
-                entries = [each for each in _entries(path, read_text(path)) if _has(each, repository)]
-                if path != ours and any(_key_differs(each, key) for each in entries):
+                same = [each for each in entries(path, read_text(path)) if _has(each, repository)]
+                if path != ours and any(_key_differs(each, key) for each in same):
                     found.append(
                         f"{path} has the repository {repository.url} {repository.suite} with another key than the one to set up, "
                         f"and apt would refuse all sources. Remove that entry: {ours} takes its place."
                     )
     return found
-
-
-def _entries(name: str, text: str) -> list[str]:
-    """Return a file's lines, or its stanzas with what is between them."""
-    return _STANZAS.split(text) if name.endswith(f".{Apt.SOURCE_ENDING}") else text.splitlines(keepends=True)
 
 
 def _has(entry: str, repository: Repository) -> bool:
@@ -67,4 +60,4 @@ def _has(entry: str, repository: Repository) -> bool:
 
 def _key_differs(entry: str, key: str) -> bool:
     # One without Signed-By counts, too: apt takes none of the two where it reads that one last.
-    return key not in re.split(r"[\s=,\]]+", entry) and not _OFF.search(entry)
+    return key not in re.split(r"[\s=,\]]+", entry) and not is_off(entry)

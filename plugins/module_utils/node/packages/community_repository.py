@@ -14,6 +14,7 @@ import re
 import typing as t
 
 from ...common.guard import write_atomically
+from .apt_sources import entries, is_off
 
 _REPOSITORY = re.compile(r"([^\s,]*/core:/stable:/v)(\d+\.\d+)(/[^\s,]*)")
 
@@ -21,8 +22,9 @@ _REPOSITORY = re.compile(r"([^\s,]*/core:/stable:/v)(\d+\.\d+)(/[^\s,]*)")
 def point_to(root: str, files: t.Sequence[str], version: str) -> bool:
     """Switch the community's repository to this version's minor; return whether changed.
 
-    A person edits the same line by hand for each minor version. Other repositories are left alone. Where apt has several of one place,
-    that of the newest minor is switched: it refuses all sources where two entries of one URL name different keys. dnf and zypper take both.
+    A person edits the same line by hand for each minor version. Other repositories are left alone. Where apt has several of one place
+    that are not off, that of the newest minor is switched: it refuses all sources where two entries of one URL name different keys. dnf and
+    zypper take both.
 
     Args:
         root: where the files are below.
@@ -35,8 +37,9 @@ def point_to(root: str, files: t.Sequence[str], version: str) -> bool:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             texts[path] = file.read()
     newest: dict[str, str] = {}
-    apts = [text for path, text in texts.items() if not path.endswith(".repo")]
-    for found in [each for text in apts for line in text.splitlines() for each in _found(line)]:
+    apts = [entry for path, text in texts.items() if not path.endswith(".repo") for entry in entries(path, text)]
+    used = [line for entry in apts if not is_off(entry) for line in entry.splitlines()]
+    for found in [each for line in used for each in _found(line)]:
         newest[_place(found)] = max(newest.get(_place(found), found[2]), found[2], key=_number)
 
     def switched(found: re.Match[str]) -> str:

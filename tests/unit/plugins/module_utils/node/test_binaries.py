@@ -231,6 +231,20 @@ def test_a_second_file_of_an_older_minor_is_left_alone(host: Host) -> None:
         assert "/v1.21/deb\n" in newer.read_text()
 
 
+@pytest.mark.parametrize("name", ["kubernetes.sources", "later.sources"])
+def test_a_newer_minor_that_is_off_is_not_the_newest(host: Host, name: str) -> None:
+    """It is there for later: the entry in use is switched, in whichever file the other is."""
+    stanza = "Types: deb\nURIs: https://pkgs.example.org/core:/stable:/v1.{}/deb\nSuites: /\n"
+    used = sources(host, "etc/apt/sources.list.d/kubernetes.sources", stanza.format(20))
+    later = used.with_name(name)
+    off = f"\n{stanza.format(22)}Enabled: no\n"
+    later.write_text((later.read_text() if later == used else "") + off)
+    host.available = {each: ["1.21.0-1.1", "1.20.2-1.1"] for each in NAMES}
+    host.binaries().ensure(Wanted(("kubeadm",), NEW))
+    assert used.read_text().startswith(stanza.format(21))
+    assert later.read_text().endswith(off)
+
+
 def test_an_installation_and_a_hold_that_fail(host: Host) -> None:
     """Both are told, with the installation's remedy; nothing is let go silently."""
 

@@ -152,7 +152,7 @@ def test_an_address_that_was_chosen_is_the_hosts_own(
 
 def test_addresses_that_can_not_be_listed_say_nothing_about_one(network: list[str], tmp_path: Path) -> None:
     address, said = asked(network, tmp_path, f"{BOTH}; PATH={tmp_path}", "198.51.100.5", "")
-    assert (address, said) == ("", "this host's addresses can't be listed (ip -json address show)")
+    assert (address, said) == ("", "this host's addresses can't be listed (ip -json address show, of iproute2)")
 
 
 @pytest.mark.parametrize(
