@@ -25,9 +25,12 @@ use_venv "$(main_venv)"
   "$here/full.sh"
 ) 9>"$CACHE/full.lock"
 
-# A tree is what is shipped and its tests. Pages may be written of a run without making another tree of it.
-tree="$(cd "$CACHE/build/source" && find . -name '*.md' -prune -o -path ./changelogs -prune -o -type f -print0 | sort -z |
-  xargs -0 sha256sum -- | sha256sum | cut -c 1-16)"
+digest() { # digest FIND_ARGUMENT...
+  (cd "$CACHE/build/source" && find "$@" -type f -print0 | sort -z | xargs -0 sha256sum -- | sha256sum | cut -c 1-16)
+}
+# A tree is what is shipped and what several tests use. Pages may be written of a run without making another tree of it, and a test that
+# was mended is another one for its own piece alone.
+tree="$(digest . -name '*.md' -prune -o -path ./changelogs -prune -o -path './tests/*' -name 'test_*.py' -prune -o)"
 # What passed on one Kubernetes or Debian has not passed on another.
 kubernetes="${KUBEADM_CONTROL_PLANE_KUBERNETES:-}"
 other="$kubernetes${KUBEADM_CONTROL_PLANE_DEBIAN:-}"
@@ -57,17 +60,18 @@ summarize() {
 }
 
 FAILED_PIECES=()
-piece() { # piece NAME COMMAND...
-  local name="$1" kept
-  kept="$passed/$(printf '%s' "$1" | tr -c 'a-zA-Z0-9.\n' '-')"
-  shift
+piece() { # piece NAME TESTS COMMAND...: TESTS is the file or folder that it is about
+  local name="$1" one kept
+  one="$passed/$(printf '%s' "$1" | tr -c 'a-zA-Z0-9.\n' '-')"
+  kept="$one.$(digest "$2" -name '*.md' -prune -o)"
+  shift 2
   if [ -e "$kept" ]; then
     say "passed on this tree before: $name"
     cat "$kept" >>"$STEPS"
     return
   fi
   heading "$name"
-  rm -f "$kept".*
+  rm -f "$one".*
   # What the other half records meanwhile is none of this piece's.
   if KUBEADM_CONTROL_PLANE_STEPS="$kept.new" STEPS="$kept.new" "$@"; then
     cat "$kept.new" >>"$STEPS"
@@ -90,21 +94,21 @@ cd "$INSTALLED"
 if [ "$half" = --lab ]; then
   # The tests of a folder share its cluster.
   for part in tests/lab/*_machine{,s} tests/lab/test_*.py; do
-    piece "${part#tests/}" run_pytest "${part#tests/}" "$part"
+    piece "${part#tests/}" "$part" run_pytest "${part#tests/}" "$part"
   done
-  [ -n "$other" ] || piece "molecule" "$here/molecule.sh"
+  [ -n "$other" ] || piece "molecule" extensions "$here/molecule.sh"
 elif [ -z "$other" ]; then
   while IFS= read -r file; do
-    piece "${file#tests/}, full" run_pytest "${file#tests/}, full" "$file" -m full
+    piece "${file#tests/}, full" "$file" run_pytest "${file#tests/}, full" "$file" -m full
   done < <(grep -rlE 'mark\.full\b' tests/integration --include='test_*.py' | sort)
   if "$here/newer.sh"; then
-    piece "etcd, a newer release" newer_etcd
-    piece "store, a newer API server" newer_api_server
+    piece "etcd, a newer release" tests/integration/etcd newer_etcd
+    piece "store, a newer API server" tests/integration/store newer_api_server
   else
     skip "newer releases of etcd and Kubernetes" "they could not be had from Debian's mirror; what was said is above"
   fi
-  piece "model checker" "$here/model.sh"
-  piece "sanity" "$here/sanity.sh"
+  piece "model checker" tests/model "$here/model.sh"
+  piece "sanity" plugins "$here/sanity.sh"
 fi
 
 touch "$passed/$half"
