@@ -182,10 +182,11 @@ def proxy_settled(objects: Objects) -> Plan:
     before = ((item.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION_MIN_READY)
     if before is None:
         return Plan("the DaemonSet kube-system/kube-proxy is as it was")
-    document = {
-        "metadata": {"annotations": {ANNOTATION_MIN_READY: None}},
-        "spec": {"minReadySeconds": int(before) if str(before).isdecimal() and len(str(before)) < 10 else 0},
-    }
+    document: Object = {"metadata": {"annotations": {ANNOTATION_MIN_READY: None}}}
+    # After an Action was given up half-way, another client may have set it: then it is that client's.
+    if (item.get("spec") or {}).get("minReadySeconds") == settings.KUBE_PROXY_READY_SECONDS:
+        seconds = int(before) if str(before).isdecimal() and len(str(before)) < 10 else 0
+        document["spec"] = {"minReadySeconds": seconds}
     write = compare_and_swap.Write(DAEMON_SET, compare_and_swap.STRATEGIC, document, resource_version(item))
     return Plan("minReadySeconds of kube-proxy taken back", (write,))
 

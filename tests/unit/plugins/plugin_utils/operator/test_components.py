@@ -155,6 +155,25 @@ def test_a_users_longer_min_ready_seconds_stays() -> None:
     assert cluster.objects[components.DAEMON_SET]["spec"]["minReadySeconds"] == 30
 
 
+@pytest.mark.parametrize(("patch", "set_since", "left"), [(1, None, 5), (2, None, 5), (2, 30, 30), (2, 7, 7)])
+def test_the_next_change_of_kube_proxy_takes_back_what_an_aborted_one_left(
+    patch: int, set_since: int | None, left: int
+) -> None:
+    """The same change again, or another one; what another client has set since is its own."""
+    cluster = Cluster()
+    spec = cluster.objects[components.DAEMON_SET]["spec"]
+    spec["minReadySeconds"] = 5
+    cluster.apply(components.proxy_plan(change("KubeProxyConfiguration", PROXY, {"conntrack": {"min": 1}})))
+    spec = cluster.objects[components.DAEMON_SET]["spec"]
+    spec["minReadySeconds"] = set_since or spec["minReadySeconds"]
+    stored = cluster.objects[f"{CONFIG_MAPS}/kube-proxy"]["data"]["config.conf"]
+    cluster.apply(components.proxy_plan(change("KubeProxyConfiguration", stored, {"conntrack": {"min": patch}})))
+    cluster.apply(components.proxy_settled)
+    daemon_set = cluster.objects[components.DAEMON_SET]
+    assert daemon_set["spec"]["minReadySeconds"] == left
+    assert components.ANNOTATION_MIN_READY not in daemon_set["metadata"]["annotations"]
+
+
 def test_kube_proxys_pods_that_nobody_restarts() -> None:
     """With OnDelete, or without a DaemonSet, the change would never come."""
     wanted = change("KubeProxyConfiguration", PROXY, {"conntrack": {"min": 1}})
