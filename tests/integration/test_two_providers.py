@@ -76,11 +76,55 @@ def test_a_cluster_with_machines_of_two_providers_is_deleted(workspace: AcmeWork
     assert workspace.objects("AcmeMachine") == [] and workspace.objects("OtherMachine") == []
 
 
-def test_a_former_provider_without_a_role_is_reported_first(workspace: AcmeWorkspace) -> None:
-    """Before a machine is made whose former one could not be deleted then."""
+def without_a_role(workspace: AcmeWorkspace) -> str:
+    """Take the former provider's role away; returns what runs say."""
     edit_variables(workspace, lambda variables: variables["control_plane_more_providers"].pop("AcmeMachineTemplate"))
+    return "no infrastructure provider for the kind AcmeMachineTemplate"
+
+
+def without_its_deletion(workspace: AcmeWorkspace) -> str:
+    """Give the former provider another role, which can delete nothing; returns what runs say."""
+    role = Path(shutil.copytree(ROLE, workspace.folder / "roles" / "machine_former"))
+    (role / "tasks" / "delete.yml").unlink()
+    edit_variables(
+        workspace, lambda variables: variables["control_plane_more_providers"].update(AcmeMachineTemplate=str(role))
+    )
+    return f"the role {role} has no task file delete"
+
+
+Take = t.Callable[[AcmeWorkspace], str]
+TAKEN = pytest.mark.parametrize("take", [without_a_role, without_its_deletion])
+
+
+def say(workspace: AcmeWorkspace, said: str, *runs: t.Sequence[str]) -> None:
+    """Each run ends with that, and has marked nothing for deletion."""
+    kinds = ("Cluster", "KubeadmControlPlane", "Machine", "AcmeMachine", "OtherMachine")
     before = accounts(workspace)
-    for playbook in ("plan", "reconcile"):
-        run = workspace.playbook(playbook).failed()
-        assert "no infrastructure provider for the kind AcmeMachineTemplate" in run.text, run.output
-    assert accounts(workspace) == before and workspace.objects("OtherMachine") == []
+    for run in runs:
+        done = workspace.playbook(*run).failed()
+        assert said in done.text, done.output
+    objects = [each["metadata"] for kind in kinds for each in workspace.objects(kind)]
+    assert [each["name"] for each in objects if each.get("deletionTimestamp")] == []
+    assert accounts(workspace) == before
+
+
+@TAKEN
+def test_a_former_provider_without_a_role_is_reported_first(workspace: AcmeWorkspace, take: Take) -> None:
+    """Before a machine is made whose former one could not be deleted then, and before the cluster is marked for deletion."""
+    delete = ("delete", "-e", f"control_plane_delete={NAME}")
+    say(workspace, take(workspace), ("plan",), ("reconcile", "--check"), ("reconcile",), delete, (*delete, "--check"))
+    assert workspace.objects("OtherMachine") == []
+
+
+@TAKEN
+def test_a_former_provider_without_a_role_is_reported_before_a_removal(workspace: AcmeWorkspace, take: Take) -> None:
+    """Also where its machine goes before another one is made."""
+    documents = list(yaml.safe_load_all((workspace.folder / "clusters" / f"{NAME}.yaml").read_text()))
+    [control_plane] = (each for each in documents if each["kind"] == "KubeadmControlPlane")
+    control_plane["spec"]["replicas"] = 3
+    workspace.write(NAME, yaml.safe_dump_all(documents))
+    workspace.playbook("reconcile", "-e", "control_plane_step_limit=2").failed()
+    assert sorted(accounts(workspace).values()) == ["", "other", "other"]
+    control_plane["spec"]["rollout"] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}
+    workspace.write(NAME, yaml.safe_dump_all(documents))
+    say(workspace, take(workspace), ("plan",), ("reconcile", "--check"), ("reconcile",))

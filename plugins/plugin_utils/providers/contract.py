@@ -22,7 +22,7 @@ def provider_role(kind: str, providers: t.Mapping[str, str]) -> str:
     if not role:
         raise ControlPlaneFailure(
             f"no infrastructure provider for the kind {kind}; nothing was done. "
-            f"Known kinds: {', '.join(sorted(providers))}. Add the provider's role to control_plane_providers."
+            f"Known kinds: {', '.join(sorted(providers))}. Add the provider's role to control_plane_more_providers."
         )
     return role
 

@@ -12,6 +12,8 @@ from ..calls.failure import ControlPlaneFailure
 from ..decision import terms
 from ..decision.decide import decide
 from ..decision.removal import whole_control_plane
+from ..documents.names import label_value
+from ..objects import kinds
 from ..objects.manifest.reader import ClusterManifest
 from ..records import stored_cluster, stored_deletion, stored_desired_state
 from ..records.cluster_objects import CLUSTER, ClusterObjects
@@ -20,7 +22,7 @@ from ..records.manifest_arguments import MANIFESTS_SPEC
 from ..store import opening
 from ..store.base import Store, StoreError
 from ..store.overlay import OverlayStore
-from . import plan_and_reconcile
+from . import plan_and_reconcile, provider_roles
 from .deleted import deleted_machines
 from .foreseeing import ForeseeingAction
 
@@ -92,6 +94,8 @@ class ApplyingAction(ForeseeingAction):
             return {"changed": bool(deleted), "changes": deleted, "exists": False}
         if not deployment:
             self._refuse_to_delete_itself(objects)
+        if arguments["providers"]:
+            provider_roles.require(self, objects, arguments["providers"], _workers(objects, deployment))
         changes = stored_deletion.mark_deleting(objects, arguments["ignore_worker_nodes"], deployment)
         for change in changes:
             self.note(change)
@@ -156,3 +160,16 @@ class ApplyingAction(ForeseeingAction):
         as_if = OverlayStore(store if opening.exists(arguments["store"]) else None, now_rfc3339())
         stored_cluster.apply_manifest(as_if, manifest)
         plan_and_reconcile.check_spec(plan, plan_and_reconcile.wanted_parts(self.open_objects(arguments, as_if)))
+
+
+def _workers(objects: ClusterObjects, deployment: str) -> list[str]:
+    """Return the names of a MachineDeployment's workers.
+
+    Of all workers where none is named.
+    """
+    label = label_value(deployment)
+    return [
+        str(each["metadata"]["name"])
+        for each in objects.workers
+        if not deployment or (each["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME) == label
+    ]

@@ -11,27 +11,24 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible.errors import AnsibleError
-from ansible.playbook.role.definition import RoleDefinition
-
 from ...module_utils.common import settings
 from ..base_classes.control_plane_action import ControlPlaneAction
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer, Machine, MachineCaller
 from ..decision.creation.existing_hosts import ENDPOINT_MISSING, PROVIDER_MISSING, ROOT_NEEDED
 from ..decision.creation.growth import endpoint_unknown
-from ..decision.plan.steps import machines_ahead, workers_ahead
+from ..decision.plan.steps import machines_ahead, removed_ahead, workers_ahead
 from ..objects import kinds
 from ..providers import inventory_pool, pool_preflight, worker_hosts
 from ..providers.contract import provider_role
 from ..records.cluster_objects import ClusterObjects, Object
-from . import worker_obstacles
+from . import provider_roles, worker_obstacles
 
 LOCAL_MACHINES = "kubeadm.control_plane.machine_nspawn"
 # A role's variable; without it, the endpoint is one that exists already.
 ENDPOINT_ROLE = "machine_inventory_endpoint_role"
-# What a provider's role must have (docs/provider_contract.md), and what the role of a load balancer must have.
-ENTRY_POINTS, ENDPOINT_ENTRY_POINTS = ("create", "delete", "observe", "endpoint"), ("endpoint",)
+# What the role of a load balancer must have.
+ENDPOINT_ENTRY_POINTS = ("endpoint",)
 
 
 def look_beforehand(
@@ -55,7 +52,13 @@ def look_beforehand(
         snapshot: what was observed; gets ``pool``, ``hosts`` and ``obstacles``.
         whole: for every step of the plan, not only for those that come before a host is given back.
         every: whether all hosts of the pool are asked, also where no machine is to be made.
+
+    Raises:
+        ControlPlaneFailure: the provider's role of a machine that there is, or a task file of it, is missing.
     """
+    given = arguments.get("providers") or {}
+    if given and not every:
+        _require_roles(action, objects, snapshot, given)
     ahead = machines_ahead(snapshot)
     workers = workers_ahead(snapshot) if snapshot.get("workers") else {}
     if not ahead and not every and not workers:
@@ -64,7 +67,7 @@ def look_beforehand(
     variables = action._task_vars
     groups, hostvars = variables.get("groups") or {}, variables.get("hostvars") or {}
     role = str(action._templar.template(variables.get(ENDPOINT_ROLE)) or "")
-    providers = [*_roles(action, objects, arguments.get("providers") or {}, role)]
+    providers = [*_roles(action, objects, given, role)]
     if ahead or every:
         found = pool_preflight.survey(
             objects, asks, snapshot, ahead, groups, hostvars, action.pool_groups(), whole, every
@@ -104,6 +107,20 @@ class Asks(pool_preflight.Asks):
         return self._caller.beside_each_other(calls, settings.HOSTS_AT_ONCE)
 
 
+def _require_roles(
+    action: ControlPlaneAction, objects: ClusterObjects, snapshot: Object, providers: t.Mapping[str, str]
+) -> None:
+    """Fail where a run can't observe or delete a machine.
+
+    Before its first step. What was prepared ahead and isn't used any more is deleted also by a run without a step.
+    """
+    removed = removed_ahead(snapshot)
+    if removed is None and not objects.unowned_machines():
+        return
+    names = [str(each["metadata"]["name"]) for each in objects.workers]
+    provider_roles.require(action, objects, providers, [name for name in names if name in (removed or ())])
+
+
 def _roles(
     action: ControlPlaneAction, objects: ClusterObjects, providers: t.Mapping[str, str], endpoint_role: str
 ) -> t.Iterator[Object]:
@@ -113,47 +130,25 @@ def _roles(
     """
     wanted: dict[str, tuple[str, ...]] = {}
     cluster_kind = str((objects.infrastructure_cluster or {}).get("kind") or "")
-    found = [objects.infrastructure_machines.get(str(each["metadata"]["name"])) for each in objects.machines]
-    # Those of another provider than the template's are deleted later, by their own one.
-    existing = sorted({f"{each['kind']}Template" for each in found if each})
-    for kind in dict.fromkeys((cluster_kind, str(objects.template_reference().get("kind") or ""), *existing)):
+    for kind in dict.fromkeys((cluster_kind, str(objects.template_reference().get("kind") or ""))):
         if kind and providers:
             try:
-                wanted[provider_role(kind, providers)] = ENTRY_POINTS
+                wanted[provider_role(kind, providers)] = provider_roles.ENTRY_POINTS
             except ControlPlaneFailure as error:
                 what, _nothing, fix = str(error).partition("; nothing was done. ")
                 yield {"reason": PROVIDER_MISSING, "message": what, "fix": fix}
     if endpoint_role and cluster_kind == kinds.INVENTORY_CLUSTER:
         wanted.setdefault(endpoint_role, ENDPOINT_ENTRY_POINTS)
     for role, entry_points in wanted.items():
-        problem = _role_problem(action, role, entry_points)
+        problem = provider_roles.role_problem(action, role, entry_points)
         if problem:
-            fix = "Install the collection or the role, or correct its name in control_plane_more_providers or machine_inventory_endpoint_role."
-            yield {"reason": PROVIDER_MISSING, "message": problem, "fix": fix}
+            yield {"reason": PROVIDER_MISSING, "message": problem, "fix": provider_roles.FIX}
     if LOCAL_MACHINES in wanted and os.geteuid() != 0 and not _becomes_root(action):
         yield {
             "reason": ROOT_NEEDED,
             "message": f"local machines need root on this host (mounts, namespaces, a bridge), and this run is of user id {os.geteuid()}",
             "fix": "Run Ansible as root on this host, or set ansible_become for the cluster's host.",
         }
-
-
-def _role_problem(action: ControlPlaneAction, role: str, entry_points: t.Sequence[str]) -> str:
-    definition = RoleDefinition(loader=action._loader)
-    try:
-        # As include_role finds it.
-        definition.preprocess_data(role)
-    except AnsibleError as error:
-        return str(error.message)
-    path = definition.get_role_path()
-    missing = [
-        each
-        for each in entry_points
-        if not any(
-            os.path.exists(os.path.join(path, "tasks", f"{each}{end}")) for end in (".yml", ".yaml", ".json", "")
-        )
-    ]
-    return f"the role {role} has no task file {', '.join(missing)}" if missing else ""
 
 
 def _becomes_root(action: ControlPlaneAction) -> bool:

@@ -21,7 +21,7 @@ from ..workers.planned_names import named
 from ..workers.worker_view import read_workers
 from .predict import predict
 
-__all__ = ["Names", "machines_ahead", "plan", "predict", "walk", "workers_ahead"]
+__all__ = ["Names", "machines_ahead", "plan", "predict", "removed_ahead", "walk", "workers_ahead"]
 
 Object = dict[str, Any]
 # Gives a new machine's name; takes the failure domain that it goes to, "" where there are none.
@@ -114,6 +114,26 @@ def workers_ahead(snapshot: Object) -> dict[str, tuple[list[str], list[str]]]:
                     step.setdefault(str(each["deployment"]), []).append(str(each["failureDomain"] or ""))
             for name, domains in step.items():
                 found.setdefault(name, (domains, list(removed)))
+    return found
+
+
+def removed_ahead(snapshot: Object) -> Optional[set[str]]:
+    """Return the names of the machines that a plan removes.
+
+    None where it has no step; the steps that need consent are included.
+    """
+    found: Optional[set[str]] = None
+    for _view, decision in walk({**snapshot, "policy": {**(snapshot.get("policy") or {}), "approved": True}}):
+        if decision["action"] in terms.ENDINGS:
+            break
+        target = decision["target"] or {}
+        found = found or set()
+        if decision["action"] == terms.REMOVE:
+            found.add(str(target["machine"]))
+        elif decision["action"] == terms.REMOVE_WORKERS:
+            found.update(str(each["machine"]) for each in target["workers"])
+        elif decision["action"] in (terms.DELETE_WORKERS, terms.DELETE_MACHINES):
+            found.update(map(str, target["machines"]))
     return found
 
 

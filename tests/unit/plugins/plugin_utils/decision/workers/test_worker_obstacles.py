@@ -13,7 +13,10 @@ from builders import at, healthy
 from worker_snapshots import WorkerBuilder, deployment
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import workers_ahead
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import (
+    removed_ahead,
+    workers_ahead,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
 )
@@ -184,6 +187,18 @@ def test_the_hosts_that_a_plan_needs() -> None:
     assert workers_ahead(begun.build()) == {"workers": ([""], [])}
     begun.machine("w1")["infrastructureMachine"]["status"] = {}
     assert workers_ahead(begun.build()) == {"workers": (["", ""], [])}
+
+
+def test_the_machines_that_a_plan_removes() -> None:
+    """All of them, so that what deletes them is looked for before the first step; None where there is no step."""
+    assert removed_ahead(deployment(healthy(1), replicas=1).worker("w1").build()) is None
+    assert removed_ahead(deployment(healthy(1), replicas=2).worker("w1").build()) == set()
+    both = deployment(healthy(1), replicas=0).worker("w1").worker("w2")
+    assert removed_ahead(both.build()) == {"w1", "w2"}
+    snapshot = both.build()
+    snapshot["cluster"]["metadata"]["deletionTimestamp"] = at(10)
+    control_plane = {each["machine"]["metadata"]["name"] for each in snapshot["machines"]}
+    assert control_plane and removed_ahead(snapshot) == {"w1", "w2", *control_plane}
 
 
 def test_a_step_that_only_resumes_makes_no_other_machine() -> None:

@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Providers' roles that a run is going to call."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible.errors import AnsibleError
+from ansible.playbook.role.definition import RoleDefinition
+
+from ..base_classes.control_plane_action import ControlPlaneAction
+from ..calls.failure import ControlPlaneFailure
+from ..providers.contract import machine_role
+from ..records.cluster_objects import ClusterObjects
+
+# What a provider's role must have (docs/provider_contract.md).
+ENTRY_POINTS = ("create", "delete", "observe", "endpoint")
+FIX = "Install the collection or the role, or correct its name in control_plane_more_providers or machine_inventory_endpoint_role."
+
+
+def require(
+    action: ControlPlaneAction, objects: ClusterObjects, providers: t.Mapping[str, str], workers: t.Iterable[str]
+) -> None:
+    """Fail where an existing machine's role or a task file is missing.
+
+    Before anything is changed: a machine that can't be deleted must not be marked for deletion and drained.
+
+    Args:
+        action: the action at work.
+        objects: the cluster's objects; all of its own control plane's machines are checked, with those prepared ahead.
+        providers: the providers' roles by kind.
+        workers: the names of the workers that are checked, too.
+
+    Raises:
+        ControlPlaneFailure: a role or a task file is missing.
+    """
+    names = [*(str(each["metadata"]["name"]) for each in objects.machines), *workers]
+    found = [objects.infrastructure_machines.get(name) for name in names]
+    roles = {machine_role(each, providers) for each in (*found, *objects.unowned_machines()) if each is not None}
+    for role in sorted(roles):
+        problem = role_problem(action, role, ENTRY_POINTS)
+        if problem:
+            raise ControlPlaneFailure(f"{problem}; nothing was done. {FIX}")
+
+
+def role_problem(action: ControlPlaneAction, role: str, entry_points: t.Sequence[str]) -> str:
+    """Return what is missing of a role, "" where it is complete."""
+    definition = RoleDefinition(loader=action._loader)
+    try:
+        # As include_role finds it.
+        definition.preprocess_data(role)
+    except AnsibleError as error:
+        return str(error.message)
+    path = definition.get_role_path()
+    missing = [
+        each
+        for each in entry_points
+        if not any(
+            os.path.exists(os.path.join(path, "tasks", f"{each}{end}")) for end in (".yml", ".yaml", ".json", "")
+        )
+    ]
+    return f"the role {role} has no task file {', '.join(missing)}" if missing else ""
