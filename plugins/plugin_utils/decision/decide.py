@@ -290,28 +290,33 @@ def _living(context: Context) -> Outcome:
     removal = first_that_acts(remove_deleting(context, machine) for machine in going)
     failed = [machine for machine in view.live if has_failed(view, machine)]
     removal = removal or first_that_acts(_failed(context, machine) for machine in failed)
-    if removal is not None:
-        return removal if removal.acts else _with_what_is_wrong(context, removal, failed)
-    remedy = remediate(context)
+    if removal is not None and removal.acts:
+        return removal
+    remedy = remediate(context) if removal is None else None
     if remedy is not None and remedy.acts:
         return remedy
-    outcome = _begun(context) or roll_or_scale(context) or _settled(context)
+    outcome = removal or _begun(context) or roll_or_scale(context) or _settled(context)
     if not outcome.acts:
         outcome = apply_resource_sets(view, again=True) or outcome
-    return _with_refusals(outcome, [each for each in (stray, remedy, not_applied(view)) if each is not None])
+    refused = [each for each in (stray, remedy, not_applied(view)) if each is not None]
+    if removal is not None and not outcome.acts:
+        return _with_what_is_wrong(context, removal, failed, refused)
+    return _with_refusals(outcome, refused)
 
 
-def _with_what_is_wrong(context: Context, removal: Outcome, failed: list[MachineView]) -> Outcome:
+def _with_what_is_wrong(
+    context: Context, removal: Outcome, failed: list[MachineView], refused: list[Outcome]
+) -> Outcome:
     """Return a removal that is held up, with what else is wrong.
 
     It is refused, postponed or waits, and with it every other step, whose checks would tell that. Where it only waits,
     its end may mend that: no trouble breaks the wait off.
     """
     told = [removal, *deferred(context, removal.action)]
-    troubles = find_troubles(context.view, context.machines, [each.name for each in failed])
-    gating = [each for each in troubles if each.gates]
-    if gating and removal.action != terms.WAIT:
-        told.append(held(gating))
+    if removal.action != terms.WAIT:
+        troubles = find_troubles(context.view, context.machines, [each.name for each in failed])
+        gating = [*context.certificate_troubles(), *(each for each in troubles if each.gates)]
+        told += [*refused, *([held(gating)] if gating else [])]
     return _with_refusals(told[-1], told[:-1])
 
 
@@ -347,14 +352,25 @@ def _with_refusals(outcome: Outcome, refusals: list[Outcome]) -> Outcome:
     severity = (terms.NONE, terms.POSTPONED, terms.WAIT, terms.BLOCKED)
     ordered = sorted([*refusals, outcome], key=lambda each: -severity.index(each.action))
     first = ordered[0]
-    told: list[Object] = []
-    for each in ordered:
-        known = {(entry["reason"], entry["message"]) for entry in told}
-        told += [entry for entry in each.blocked_on if (entry["reason"], entry["message"]) not in known]
-    reasons = [why for each in ordered for why in each.reasons]
+    told = _once([entry for each in ordered for entry in each.blocked_on])
+    reasons = _once([why for each in ordered for why in each.reasons])
     preflight = outcome.preflight or next((each.preflight for each in ordered if each.preflight), [])
     quorum = outcome.quorum or next((each.quorum for each in ordered if each.quorum), None)
     return replace(outcome, action=first.action, reasons=reasons, blocked_on=told, preflight=preflight, quorum=quorum)
+
+
+def _once(entries: list[Object]) -> list[Object]:
+    """Return the entries without those that another one repeats.
+
+    Of two that begin alike it is the longer one that is kept.
+    """
+    found: list[Object] = []
+    for each in entries:
+        known = {(entry["reason"], entry["message"]) for entry in found}
+        more = any(entry["message"].startswith(f"{each['message']}, ") for entry in entries)
+        if not more and (each["reason"], each["message"]) not in known:
+            found.append(each)
+    return found
 
 
 def _settled(context: Context) -> Outcome:

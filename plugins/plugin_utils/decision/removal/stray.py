@@ -48,8 +48,11 @@ def remove_stray(context: Context) -> Optional[Outcome]:
 def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Outcome:
     view = context.view
     if has_node:
-        text = f"etcd {member.describe()} and Node {clip(member.name, 80)} belong to no machine of this cluster"
-        fix = "Adopt that machine, or give the store that knows it. If its host is gone, delete the Node: the member is removed then."
+        text = f"control plane Node {clip(member.name, 80)} belongs to no machine of this cluster"
+        fix = (
+            "Adopt that machine, or give the store that knows it. If its host is gone, delete the Node: then its etcd "
+            f"{member.describe()} is removed."
+        )
         return block("UnmanagedNode", text, fix)
     text = f"etcd {member.describe()} belongs to no machine"
     if not stray_lasts(view, member):

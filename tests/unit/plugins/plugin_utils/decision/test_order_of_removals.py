@@ -105,6 +105,14 @@ class TestBesideAnotherRemoval:
         assert any("kubectl delete machine m3" in fix for fix in self.told(builder, "m3"))
         assert walk(builder.deleting("m3"))[:3] == ["-m3", "-m2", "+"]
 
+    @pytest.mark.parametrize("limits", [PERIOD, TRIED])
+    def test_a_certificate_authority_that_is_missing_is_told(self, limits: dict[str, int]) -> None:
+        builder = self.failed(**limits)
+        builder.snapshot["certificates"]["etcd"]["present"] = False
+        decision = decide(builder.build())
+        assert decision["action"] == "blocked"
+        assert [each["reason"] for each in decision["blockedOn"]].count("CertificatesNotAvailable") == 1
+
     def test_where_nothing_else_is_wrong_it_stays_postponed(self) -> None:
         decision = decide(self.failed(**PERIOD).build())
         assert says(decision) == ("postponed", "RemediationDeferred")

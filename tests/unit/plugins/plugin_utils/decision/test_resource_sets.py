@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from builders import Builder, at, cluster, healthy
+from rules import replaces
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decision_text import describe
@@ -17,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.sna
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 
 Object = dict[str, Any]
 OLD, NEW = "sha256:old", "sha256:new"
@@ -149,6 +152,32 @@ def test_what_is_not_applied_is_said_at_the_end_and_holds_nothing_up(
     if reason == "ResourceRefused":
         assert "Deployment a: no kind of this name" in describe(decision)
     assert decision["conditions"]["resourceSets"]["cni"]["reason"] == condition
+
+
+def failed() -> Builder:
+    """A machine's bootstrap failed, and is not tried again yet."""
+    builder = healthy(4, replicas=5).machine("m5", "Failed", age=1000).wants(remediation={"retryPeriodSeconds": 600})
+    return replaces(builder, "m5", 100)
+
+
+def held_by_a_hook() -> Builder:
+    """The deletion of a machine waits for its user."""
+    return healthy(5).deleting("m2").annotate(f"{kinds.HOOK_PRE_DRAIN}/of-others", "", "m2")
+
+
+@pytest.mark.parametrize(
+    ("builder", "beside", "told"), [(failed, "postponed", "blocked"), (held_by_a_hook, "wait", "wait")]
+)
+def test_it_is_said_and_tried_again_beside_a_removal_that_is_held_up(
+    builder: Callable[[], Builder], beside: str, told: str
+) -> None:
+    """Such a run would else end well; where the removal only waits, its end comes first."""
+    assert decide(builder().build())["action"] == beside
+    decision = decide(with_set(builder(), tried(10)).build())
+    assert decision["action"] == told
+    assert ("ResourceRefused" in [each["reason"] for each in decision["blockedOn"]]) is (told == "blocked")
+    # What is to be typed is to run this again in a minute.
+    assert decide(with_set(builder(), tried(60)).build())["action"] == "applyResourceSets"
 
 
 def test_all_applied_is_a_true_condition_and_nothing_to_do() -> None:

@@ -63,8 +63,27 @@ class TestSince:
         assert decide(seen(healthy(3).member("a"), 600, "z").build())["action"] == "wait"
 
     def test_what_holds_both_its_removal_and_the_next_step_is_told_once(self) -> None:
-        blocked_on = decide(healthy(3, replicas=5).member("a").build())["blockedOn"]
-        assert [each["reason"] for each in blocked_on].count("StrayMember") == 1
+        decision = decide(healthy(3, replicas=5).member("a").build())
+        for listed in ("reasons", "blockedOn"):
+            assert [each["reason"] for each in decision[listed]].count("StrayMember") == 1
+
+    @pytest.mark.parametrize("deleting", [(), ("m2",)])
+    def test_so_is_why_its_own_removal_is_refused(self, deleting: tuple[str, ...]) -> None:
+        """Also beside a machine's removal that is refused."""
+        builder = lasting(stray(seconds=300))
+        builder.workload["etcd"]["memberListAgrees"] = False
+        decision = decide((builder.deleting(*deleting) if deleting else builder).build())
+        for listed in ("reasons", "blockedOn"):
+            [message] = [each["message"] for each in decision[listed] if "belongs to no machine" in each["message"]]
+            assert "removing it is refused: the members do not all report the same list" in message
+
+    @pytest.mark.parametrize("deleting", [(), ("m2",)])
+    def test_its_node_is_told_once_and_how_both_go(self, deleting: tuple[str, ...]) -> None:
+        builder = dead(stray(seconds=300, healthy=False).node("stray"), "m3")
+        decision = decide((builder.deleting(*deleting) if deleting else builder).build())
+        found = [each for each in decision["blockedOn"] if "no machine" in each["message"]]
+        assert sorted(each["reason"] for each in found) == ["StrayMember", "UnmanagedNode"]
+        assert any("delete the Node: then its etcd member stray" in each["fix"] for each in found)
 
     def test_a_remediations_arithmetic_is_shown_though_the_stray_is_told_first(self) -> None:
         builder = healthy(3).member("a").marked("m2")
