@@ -40,6 +40,7 @@ class ActionModule(ControlPlaneAction):
                 self.note(f"make the SSH key for machines (Secret {objects.name}-ssh)")
             public_key = ensure_ssh_key(objects.store, objects.cluster, objects.control_plane, now_rfc3339())
         machines = [machine_for_provider(each, None) for each in objects.unowned_machines()]
+        names = {each["name"]: each["name"] for each in machines}
         # Those of another provider than the control plane's are asked for by their own steps.
         own_kind = objects.template_reference().get("kind", "")
         for machine in [*objects.machines, *objects.workers]:
@@ -48,6 +49,7 @@ class ActionModule(ControlPlaneAction):
                 machine not in objects.workers or f"{infrastructure['kind']}Template" == own_kind
             ):
                 machines.append(machine_for_provider(infrastructure, machine))
+                names[infrastructure["metadata"]["name"]] = machine["metadata"]["name"]
         return {
             "changed": False,
             "cluster_role": provider_role(objects.infrastructure_cluster["kind"], arguments["providers"]),
@@ -64,6 +66,7 @@ class ActionModule(ControlPlaneAction):
             },
             "machines": machines,
             "machine_roles": {each["name"]: machine_role(each["object"], arguments["providers"]) for each in machines},
+            "machine_names": names,
             "stale": [machine_for_provider(each, None) for each in stale_prepared(objects)],
             "endpoint_servers": [
                 each for each in endpoint_servers(objects) if each["name"] not in arguments["out_of_endpoint"]

@@ -68,6 +68,13 @@ machine_roles:
   returned: success
   type: dict
   version_added: 0.10.0
+machine_names:
+  description:
+    - The name of the Machine of each of RV(machines), by the infrastructure machine's name. Cluster API may have given it another one.
+    - Of one that was prepared ahead it is its own.
+  returned: success
+  type: dict
+  version_added: 0.10.0
 infrastructure_cluster:
   description: The contract variable of the same name.
   returned: success

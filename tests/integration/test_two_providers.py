@@ -128,3 +128,31 @@ def test_a_former_provider_without_a_role_is_reported_before_a_removal(workspace
     control_plane["spec"]["rollout"] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}
     workspace.write(NAME, yaml.safe_dump_all(documents))
     say(workspace, take(workspace), ("plan",), ("reconcile", "--check"), ("reconcile",))
+
+
+def rename(workspace: AcmeWorkspace) -> str:
+    """Give the Machine another name than its infrastructure machine has, as Cluster API may; returns the latter."""
+    [path] = workspace.store.glob("default/machine.*/*.yaml")
+    machine = yaml.safe_load(path.read_text())
+    former = str(machine["metadata"]["name"])
+    machine["metadata"]["name"] = f"{NAME}-x7k2p"
+    path.with_name(path.name.replace(former, f"{NAME}-x7k2p")).write_text(yaml.safe_dump(machine))
+    path.unlink()
+    return former
+
+
+def test_a_machine_whose_infrastructure_has_another_name_is_removed(workspace: AcmeWorkspace) -> None:
+    """Its Machine's reference tells which it is, and its provider knows it by its own name."""
+    former = rename(workspace)
+    workspace.playbook("reconcile", "-e", "control_plane_step_limit=5").succeeded()
+    assert former not in accounts(workspace) and workspace.objects("AcmeMachine") == []
+    assert [each["metadata"]["name"] for each in workspace.objects("Machine")] == [*accounts(workspace)]
+    assert workspace.world()["violations"] == [] and orphans(workspace, "OtherMachine") == []
+
+
+def test_a_cluster_with_such_a_machine_is_deleted(workspace: AcmeWorkspace) -> None:
+    """With the machine in the cloud, and its objects."""
+    rename(workspace)
+    workspace.playbook("delete", "-e", f"control_plane_delete={NAME}", "-e", "control_plane_step_limit=5").succeeded()
+    assert workspace.cloud()["machines"] == {}
+    assert workspace.objects("AcmeMachine") == workspace.objects("Machine") == workspace.objects("Cluster") == []
