@@ -55,8 +55,8 @@ class ActionModule(ControlPlaneAction):
 
         stored = objects.store.modify(kind_ref_of(current), objects.namespace, arguments["name"], record)
         changed = stored != current
-        owner = objects.machine(arguments["name"])
-        if owner is not None and owner["spec"]["infrastructureRef"]["kind"] == arguments["kind"]:
+        owner = self._owner(objects, arguments["kind"], arguments["name"])
+        if owner is not None:
             changed |= self._follow_machine(objects, owner, stored)
         elif arguments["kind"] == objects.cluster.get("spec", {}).get("infrastructureRef", {}).get("kind"):
             changed |= self._follow_cluster(objects, stored)
@@ -105,6 +105,15 @@ class ActionModule(ControlPlaneAction):
             f"the store has no {kind} {objects.namespace}/{name} that belongs to the cluster {objects.name}; nothing was recorded. "
             "Give the kind and name of an object that the provider was handed: it records results for these alone."
         )
+
+    @staticmethod
+    def _owner(objects: ClusterObjects, kind: str, name: str) -> t.Optional[Object]:
+        """Return the Machine that refers to an infrastructure machine, if any."""
+        for each in (*objects.machines, *objects.workers):
+            reference = each["spec"]["infrastructureRef"]
+            if (reference["kind"], reference["name"]) == (kind, name):
+                return each
+        return None
 
     @staticmethod
     def _follow_machine(objects: ClusterObjects, machine: Object, infrastructure: Object) -> bool:

@@ -150,6 +150,15 @@ def test_a_machine_whose_infrastructure_has_another_name_is_removed(workspace: A
     assert workspace.world()["violations"] == [] and orphans(workspace, "OtherMachine") == []
 
 
+def test_what_the_provider_records_of_such_a_machine_reaches_its_machine(workspace: AcmeWorkspace) -> None:
+    former = rename(workspace)
+    told = {"kind": "AcmeMachine", "name": former, "status": {"failureDomain": "north"}}
+    options = {"cluster": NAME, "store": {"path": str(workspace.store)}, **told}
+    workspace.write_playbook("record.yml", {"kubeadm.control_plane.infrastructure_status": options})
+    workspace.playbook("record.yml").succeeded()
+    assert [each["status"]["failureDomain"] for each in workspace.objects("Machine")] == ["north"]
+
+
 def test_a_cluster_with_such_a_machine_is_deleted(workspace: AcmeWorkspace) -> None:
     """With the machine in the cloud, and its objects."""
     rename(workspace)
