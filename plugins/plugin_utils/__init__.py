@@ -37,4 +37,8 @@ class _Finder:
         return cls._folders[folder].find_spec(name, target)
 
 
-sys.meta_path.insert(0, _Finder)
+# By its name, as what is here works without Ansible, too, where Python's own loader is the only one.
+for _place, _each in enumerate(sys.meta_path):
+    if type(_each).__name__ == "_AnsibleCollectionFinder":
+        sys.meta_path.insert(_place, _Finder)
+        break
