@@ -165,3 +165,34 @@ def test_a_cluster_with_such_a_machine_is_deleted(workspace: AcmeWorkspace) -> N
     workspace.playbook("delete", "-e", f"control_plane_delete={NAME}", "-e", "control_plane_step_limit=5").succeeded()
     assert workspace.cloud()["machines"] == {}
     assert workspace.objects("AcmeMachine") == workspace.objects("Machine") == workspace.objects("Cluster") == []
+
+
+def prepare(workspace: AcmeWorkspace) -> str:
+    """A machine that the former provider has prepared ahead; returns its name."""
+    [path] = workspace.store.glob("default/acmemachine.*/*.yaml")
+    document = yaml.safe_load(path.read_text())
+    former, name = document["metadata"]["name"], f"{NAME}-control-plane-ahead"
+    document["metadata"].update(name=name, uid="0c2b3a1e-6d5f-4f0e-9a51-6f3c2d1b0a99")
+    document["metadata"]["annotations"]["kubeadm.control-plane/bootstrap-started"] = "false"
+    document["metadata"]["ownerReferences"] = [
+        each for each in document["metadata"]["ownerReferences"] if each["kind"] != "Machine"
+    ]
+    path.with_name(path.name.replace(former, name)).write_text(yaml.safe_dump(document))
+    cloud = workspace.cloud()
+    cloud["machines"][name] = {
+        **cloud["machines"][former],
+        "name": name,
+        "id": "ahead",
+        "address": "198.51.100.99",
+        "machineID": "0" * 32,
+    }
+    (workspace.folder / "cloud" / "cloud.json").write_text(json.dumps(cloud))
+    return name
+
+
+def test_a_machine_that_the_former_provider_prepared_is_deleted(workspace: AcmeWorkspace) -> None:
+    """By its own role, before the first step."""
+    name = prepare(workspace)
+    run = workspace.playbook("reconcile", "-e", "control_plane_step_limit=1").failed()
+    assert name not in accounts(workspace), run.output
+    assert name not in [each["metadata"]["name"] for each in workspace.objects("AcmeMachine")]
