@@ -119,7 +119,7 @@ class ActionModule(ApplyingAction):
         except file_lock.Held as held:
             if not arguments["skip_if_held"]:
                 raise
-            said = f"another run is at work, so nothing is done here: {held.holder.text()}"
+            said = f"{held.what}, so nothing is done here: {held.holder.text()}"
             self.progress(arguments["cluster"], said)
             return {**_not_begun(arguments), "held_by": held.holder.text(), "msg": said}
         note = lasting.journal_note(arguments["store"])

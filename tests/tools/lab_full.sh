@@ -30,7 +30,8 @@ digest() { # digest FIND_ARGUMENT...
 }
 # A tree is what is shipped and what several tests use. Pages may be written of a run without making another tree of it, and a test that
 # was mended is another one for its own piece alone.
-tree="$(digest . -name '*.md' -prune -o -path ./changelogs -prune -o -path './tests/*' -name 'test_*.py' -prune -o)"
+tree="$(digest . -name '*.md' -prune -o -path ./changelogs -prune -o -path './tests/unit/*' -name 'test_*.py' -prune -o \
+  -path './tests/lab/*' -name 'test_*.py' -prune -o -path './tests/integration/*' -name 'test_*.py' -prune -o)"
 # What passed on one Kubernetes or Debian has not passed on another.
 kubernetes="${KUBEADM_CONTROL_PLANE_KUBERNETES:-}"
 other="$kubernetes${KUBEADM_CONTROL_PLANE_DEBIAN:-}"

@@ -296,7 +296,8 @@ def _living(context: Context) -> Outcome:
     if remedy is not None and remedy.acts:
         return remedy
     outcome = removal or _begun(context) or roll_or_scale(context) or _settled(context)
-    if not outcome.acts:
+    # Beside a removal that waits it would be tried without end: each step begins the wait anew.
+    if not outcome.acts and not (removal is not None and removal.action == terms.WAIT):
         outcome = apply_resource_sets(view, again=True) or outcome
     refused = [each for each in (stray, remedy, not_applied(view)) if each is not None]
     if removal is not None and not outcome.acts:

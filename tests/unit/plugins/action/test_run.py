@@ -339,6 +339,7 @@ def test_of_two_hosts_that_are_one_cluster_one_works(tmp_path: Path) -> None:
     assert call("prod")["begun"]
     refused = call("cp-1")
     assert refused["failed"] and "is locked by another host of this run, prod" in refused["msg"]
+    assert "is locked by another host of this run, prod" in call("cp-1", skip_if_held=True)["msg"]
     assert call("cp-1", state="absent")["released"] is False and call("cp-1")["failed"]
     assert call("prod", state="absent")["released"] is True
 

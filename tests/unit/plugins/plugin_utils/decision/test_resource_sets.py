@@ -166,18 +166,19 @@ def held_by_a_hook() -> Builder:
 
 
 @pytest.mark.parametrize(
-    ("builder", "beside", "told"), [(failed, "postponed", "blocked"), (held_by_a_hook, "wait", "wait")]
+    ("builder", "beside", "told", "later"),
+    [(failed, "postponed", "blocked", "applyResourceSets"), (held_by_a_hook, "wait", "wait", "wait")],
 )
 def test_it_is_said_and_tried_again_beside_a_removal_that_is_held_up(
-    builder: Callable[[], Builder], beside: str, told: str
+    builder: Callable[[], Builder], beside: str, told: str, later: str
 ) -> None:
-    """Such a run would else end well; where the removal only waits, its end comes first."""
+    """Such a run would else end well; where the removal only waits, its end comes first: a step would begin the wait anew, without end."""
     assert decide(builder().build())["action"] == beside
     decision = decide(with_set(builder(), tried(10)).build())
     assert decision["action"] == told
     assert ("ResourceRefused" in [each["reason"] for each in decision["blockedOn"]]) is (told == "blocked")
     # What is to be typed is to run this again in a minute.
-    assert decide(with_set(builder(), tried(60)).build())["action"] == "applyResourceSets"
+    assert decide(with_set(builder(), tried(60)).build())["action"] == later
 
 
 def test_all_applied_is_a_true_condition_and_nothing_to_do() -> None:
