@@ -10,7 +10,7 @@ import typing as t
 from ..module_utils.common import settings
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.reconcile.machine_removal import Removal
+from ..plugin_utils.reconcile.removal.machine_removal import Removal
 
 
 class ActionModule(ControlPlaneAction):

@@ -14,8 +14,8 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import MachineCaller
 from ..plugin_utils.decision.removal import hooks
 from ..plugin_utils.providers.contract import described_worker
-from ..plugin_utils.reconcile import deletion_times
-from ..plugin_utils.reconcile.machine_removal import Removal
+from ..plugin_utils.reconcile.removal import deletion_times
+from ..plugin_utils.reconcile.removal.machine_removal import Removal
 from ..plugin_utils.records.cluster_objects import MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.workers import stored_workers
 

@@ -14,7 +14,7 @@ from stored_cluster import stored_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes.control_plane_action import Waiting
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.machine_removal import Removal
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.removal.machine_removal import Removal
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CONTROL_PLANE,
     MACHINE,

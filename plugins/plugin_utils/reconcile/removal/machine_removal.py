@@ -13,22 +13,23 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ...module_utils.common import settings
-from ...module_utils.common.redact import redact
-from ...module_utils.common.values import condition_of, now_rfc3339
-from ..base_classes.control_plane_action import Waiting
-from ..calls.failure import ControlPlaneFailure
-from ..calls.machine_connection import Answer
-from ..decision import terms
-from ..decision.removal import hooks
-from ..objects import kinds
-from ..objects.conditions import DELETING, best_to_ask, set_condition
-from ..observe.observation import Caller
-from ..records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
-from ..records.journal_entries import note_snapshot
-from ..store.base import kind_ref_of
-from . import deletion_times, snapshot_before_change
-from .nodes import node_of_machine
+from ....module_utils.common import settings
+from ....module_utils.common.redact import redact
+from ....module_utils.common.values import condition_of, now_rfc3339
+from ...base_classes.control_plane_action import Waiting
+from ...calls.failure import ControlPlaneFailure
+from ...calls.machine_connection import Answer
+from ...decision import terms
+from ...decision.removal import hooks
+from ...objects import kinds
+from ...objects.conditions import DELETING, best_to_ask, set_condition
+from ...observe.observation import Caller
+from ...records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
+from ...records.journal_entries import note_snapshot
+from ...store.base import kind_ref_of
+from .. import snapshot_before_change
+from ..nodes import node_of_machine
+from . import deletion_times
 
 # Fields of a Machine's status.deletion: by the hooks that are waited for, and with node_drain's option of the same time. The node's
 # clock tells the latter, because it counts the bounds from them.

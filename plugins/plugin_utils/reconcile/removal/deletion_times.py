@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils.common.values import utc_time
-from ..records.cluster_objects import Object
+from ....module_utils.common.values import utc_time
+from ...records.cluster_objects import Object
 
 
 def bound(machine: Object, key: str, default: int) -> int:
