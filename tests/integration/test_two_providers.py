@@ -130,6 +130,69 @@ def test_a_former_provider_without_a_role_is_reported_before_a_removal(workspace
     say(workspace, take(workspace), ("plan",), ("reconcile", "--check"), ("reconcile",))
 
 
+def want(workspace: AcmeWorkspace, kind: str, workers: int, taint: str = "") -> None:
+    """Write the manifest: one control plane machine, and workers of the same kind; another taint replaces the former."""
+    documents = list(yaml.safe_load_all(workspace.manifest(NAME, replicas=1).read_text().replace("AcmeMachine", kind)))
+    [control_plane] = (each for each in documents if each["kind"] == "KubeadmControlPlane")
+    if taint:
+        registration = {"taints": [{"key": taint, "effect": "PreferNoSchedule"}]}
+        control_plane["spec"]["kubeadmConfigSpec"].setdefault("joinConfiguration", {})["nodeRegistration"] = (
+            registration
+        )
+    metadata, group = {"name": f"{NAME}-workers", "namespace": "default"}, "cluster.x-k8s.io"
+    made = {"apiGroup": f"infrastructure.{group}", "kind": f"{kind}Template", "name": metadata["name"]}
+    config = {"apiGroup": f"bootstrap.{group}", "kind": "KubeadmConfigTemplate", "name": metadata["name"]}
+    machine = {"clusterName": NAME, "version": control_plane["spec"]["version"], "infrastructureRef": made}
+    template = {"spec": {**machine, "bootstrap": {"configRef": config}}}
+    specs = {
+        (f"{group}/v1beta2", "MachineDeployment"): {"clusterName": NAME, "replicas": workers, "template": template},
+        (f"bootstrap.{group}/v1beta2", "KubeadmConfigTemplate"): {
+            "template": {"spec": {"joinConfiguration": {"nodeRegistration": {}}}}
+        },
+        (f"infrastructure.{group}/v1beta1", f"{kind}Template"): {"template": {"spec": {"size": "small"}}},
+    }
+    for (version, each), spec in specs.items():
+        documents.append({"apiVersion": version, "kind": each, "metadata": metadata, "spec": spec})
+    workspace.write(NAME, yaml.safe_dump_all(documents))
+
+
+@pytest.fixture
+def with_a_worker(workspace: AcmeWorkspace) -> AcmeWorkspace:
+    """A cluster whose control plane is the second provider's, with a worker of the former one that is to go."""
+    want(workspace, "AcmeMachine", 1)
+    workspace.playbook("reconcile").succeeded()
+    want(workspace, "OtherMachine", 0)
+    workspace.playbook("reconcile", "-e", "control_plane_step_limit=2").failed()
+    assert sorted(accounts(workspace).values()) == ["", "other"]
+    return workspace
+
+
+def test_a_workers_role_needs_no_endpoint(with_a_worker: AcmeWorkspace) -> None:
+    """That of the cluster is another role's: this one deletes the worker."""
+    role = Path(shutil.copytree(ROLE, with_a_worker.folder / "roles" / "machine_former"))
+    (role / "tasks" / "endpoint.yml").unlink()
+    edit_variables(
+        with_a_worker, lambda variables: variables["control_plane_more_providers"].update(AcmeMachineTemplate=str(role))
+    )
+    with_a_worker.playbook("reconcile").succeeded()
+    assert [*accounts(with_a_worker).values()] == ["other"] and with_a_worker.objects("AcmeMachine") == []
+
+
+@TAKEN
+def test_a_workers_missing_role_holds_up_no_control_plane(with_a_worker: AcmeWorkspace, take: Take) -> None:
+    """Its machine is replaced; then the worker, which would go as well, is not marked for deletion."""
+    before = accounts(with_a_worker)
+    want(with_a_worker, "OtherMachine", 0, taint="example.com/replaced")
+    said = take(with_a_worker)
+    say(with_a_worker, said, ("plan",), ("reconcile", "--check"))
+    run = with_a_worker.playbook("reconcile").failed()
+    assert said in run.text, run.output
+    after = accounts(with_a_worker)
+    assert sorted(after.values()) == ["", "other"] and with_a_worker.world()["violations"] == []
+    assert [name for name in after if name in before] == [name for name, account in before.items() if not account]
+    assert [each["metadata"].get("deletionTimestamp") for each in with_a_worker.objects("Machine")] == [None, None]
+
+
 def rename(workspace: AcmeWorkspace) -> str:
     """Give the Machine another name than its infrastructure machine has, as Cluster API may; returns the latter."""
     [path] = workspace.store.glob("default/machine.*/*.yaml")

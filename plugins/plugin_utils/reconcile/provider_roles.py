@@ -18,6 +18,8 @@ from ..records.cluster_objects import ClusterObjects
 
 # What a provider's role must have (docs/provider_contract.md).
 ENTRY_POINTS = ("create", "delete", "observe", "endpoint")
+# What is called for a machine that there is.
+_OF_A_MACHINE = ("delete", "observe")
 FIX = "Install the collection or the role, or correct its name in control_plane_more_providers or machine_inventory_endpoint_role."
 
 
@@ -41,7 +43,7 @@ def require(
     found = [objects.infrastructure_machines.get(name) for name in names]
     roles = {machine_role(each, providers) for each in (*found, *objects.unowned_machines()) if each is not None}
     for role in sorted(roles):
-        problem = role_problem(action, role, ENTRY_POINTS)
+        problem = role_problem(action, role, _OF_A_MACHINE)
         if problem:
             raise ControlPlaneFailure(f"{problem}; nothing was done. {FIX}")
 
