@@ -55,7 +55,7 @@ class ActionModule(ControlPlaneAction):
 
         stored = objects.store.modify(kind_ref_of(current), objects.namespace, arguments["name"], record)
         changed = stored != current
-        owner = self._owner(objects, arguments["kind"], arguments["name"])
+        owner = self._owner(objects, current)
         if owner is not None:
             changed |= self._follow_machine(objects, owner, stored)
         elif arguments["kind"] == objects.cluster.get("spec", {}).get("infrastructureRef", {}).get("kind"):
@@ -107,11 +107,16 @@ class ActionModule(ControlPlaneAction):
         )
 
     @staticmethod
-    def _owner(objects: ClusterObjects, kind: str, name: str) -> t.Optional[Object]:
-        """Return the Machine that refers to an infrastructure machine, if any."""
+    def _owner(objects: ClusterObjects, infrastructure: Object) -> t.Optional[Object]:
+        """Return the Machine of an infrastructure machine, if any.
+
+        One that was deleted and made again has its Machine's name, whatever the Machine's reference says.
+        """
         for each in (*objects.machines, *objects.workers):
-            reference = each["spec"]["infrastructureRef"]
-            if (reference["kind"], reference["name"]) == (kind, name):
+            kind = each["spec"]["infrastructureRef"]["kind"]
+            if kind == infrastructure["kind"] and infrastructure is objects.infrastructure_machines.get(
+                each["metadata"]["name"]
+            ):
                 return each
         return None
 

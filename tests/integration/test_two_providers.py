@@ -213,9 +213,20 @@ def test_a_machine_whose_infrastructure_has_another_name_is_removed(workspace: A
     assert workspace.world()["violations"] == [] and orphans(workspace, "OtherMachine") == []
 
 
-def test_what_the_provider_records_of_such_a_machine_reaches_its_machine(workspace: AcmeWorkspace) -> None:
-    former = rename(workspace)
-    told = {"kind": "AcmeMachine", "name": former, "status": {"failureDomain": "north"}}
+@pytest.mark.parametrize("made_again", [False, True])
+def test_what_the_provider_records_of_such_a_machine_reaches_its_machine(
+    workspace: AcmeWorkspace, made_again: bool
+) -> None:
+    """Also where its object was deleted: the one that is made again has the Machine's name."""
+    name = rename(workspace)
+    if made_again:
+        [path] = workspace.store.glob("default/acmemachine.*/*.yaml")
+        document = yaml.safe_load(path.read_text())
+        former, name = name, f"{NAME}-x7k2p"
+        document["metadata"]["name"] = name
+        path.with_name(path.name.replace(former, name)).write_text(yaml.safe_dump(document))
+        path.unlink()
+    told = {"kind": "AcmeMachine", "name": name, "status": {"failureDomain": "north"}}
     options = {"cluster": NAME, "store": {"path": str(workspace.store)}, **told}
     workspace.write_playbook("record.yml", {"kubeadm.control_plane.infrastructure_status": options})
     workspace.playbook("record.yml").succeeded()
