@@ -25,7 +25,7 @@ from ..plugin_utils.observe import certificate_expiry, external_etcd_preflight
 from ..plugin_utils.observe.observation import add_detached, observe
 from ..plugin_utils.pki import secrets
 from ..plugin_utils.reconcile import join_tokens, plan_and_reconcile, snapshot_before_change, worker_obstacles
-from ..plugin_utils.reconcile.creation_preflight import look_beforehand, require_workers_roles
+from ..plugin_utils.reconcile.creation_preflight import look_beforehand
 from ..plugin_utils.reconcile.deleted import deleted_machines
 from ..plugin_utils.reconcile.nodes import node_sync
 from ..plugin_utils.reconcile.one_pass import (
@@ -192,7 +192,6 @@ class ActionModule(ControlPlaneAction):
             self, this.arguments, objects, caller, snapshot, whole=self.check_mode
         ):
             decision = decide(snapshot)
-        require_workers_roles(self, this.arguments, objects, decision)
         return Seen(objects=objects, caller=caller, snapshot=snapshot, decision=decision)
 
     def _observe(self, this: Pass, objects: ClusterObjects, caller: t.Any) -> Object:

@@ -180,17 +180,16 @@ def test_a_workers_role_needs_no_endpoint(with_a_worker: AcmeWorkspace) -> None:
 
 @TAKEN
 def test_a_workers_missing_role_holds_up_no_control_plane(with_a_worker: AcmeWorkspace, take: Take) -> None:
-    """Its machine is replaced; then the worker, which would go as well, is not marked for deletion."""
+    """Its machine is replaced; then the worker, which would go as well, fails by itself."""
     before = accounts(with_a_worker)
     want(with_a_worker, "OtherMachine", 0, taint="example.com/replaced")
     said = take(with_a_worker)
-    say(with_a_worker, said, ("plan",), ("reconcile", "--check"))
     run = with_a_worker.playbook("reconcile").failed()
-    assert said in run.text, run.output
+    # Of a role's missing file Ansible tells in its own words, and tells no one else.
+    assert said in run.text or "could not be removed: what Ansible said of it is above" in run.text, run.output
     after = accounts(with_a_worker)
     assert sorted(after.values()) == ["", "other"] and with_a_worker.world()["violations"] == []
     assert [name for name in after if name in before] == [name for name, account in before.items() if not account]
-    assert [each["metadata"].get("deletionTimestamp") for each in with_a_worker.objects("Machine")] == [None, None]
 
 
 def rename(workspace: AcmeWorkspace) -> str:
@@ -217,7 +216,7 @@ def test_a_machine_whose_infrastructure_has_another_name_is_removed(workspace: A
 def test_what_the_provider_records_of_such_a_machine_reaches_its_machine(
     workspace: AcmeWorkspace, made_again: bool
 ) -> None:
-    """Also where its object was deleted: the one that is made again has the Machine's name."""
+    """Also where an earlier release made its object again under the Machine's name."""
     name = rename(workspace)
     if made_again:
         [path] = workspace.store.glob("default/acmemachine.*/*.yaml")
@@ -233,9 +232,13 @@ def test_what_the_provider_records_of_such_a_machine_reaches_its_machine(
     assert [each["status"]["failureDomain"] for each in workspace.objects("Machine")] == ["north"]
 
 
-def test_a_cluster_with_such_a_machine_is_deleted(workspace: AcmeWorkspace) -> None:
-    """With the machine in the cloud, and its objects."""
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_cluster_with_such_a_machine_is_deleted(workspace: AcmeWorkspace, lost: bool) -> None:
+    """With the machine in the cloud, and its objects; also where that which names it was deleted before."""
     rename(workspace)
+    if lost:
+        [path] = workspace.store.glob("default/acmemachine.*/*.yaml")
+        path.unlink()
     workspace.playbook("delete", "-e", f"control_plane_delete={NAME}", "-e", "control_plane_step_limit=5").succeeded()
     assert workspace.cloud()["machines"] == {}
     assert workspace.objects("AcmeMachine") == workspace.objects("Machine") == workspace.objects("Cluster") == []

@@ -18,7 +18,7 @@ from ..calls.machine_connection import Answer, Machine, MachineCaller
 from ..decision import terms
 from ..decision.creation.existing_hosts import ENDPOINT_MISSING, PROVIDER_MISSING, ROOT_NEEDED
 from ..decision.creation.growth import endpoint_unknown
-from ..decision.plan.steps import machines_ahead, removed_ahead, removed_by, workers_ahead
+from ..decision.plan.steps import has_step, machines_ahead, workers_ahead
 from ..objects import kinds
 from ..providers import inventory_pool, pool_preflight, worker_hosts
 from ..providers.contract import provider_role
@@ -59,7 +59,7 @@ def look_beforehand(
     """
     given = arguments.get("providers") or {}
     if given and not every:
-        _require_roles(action, objects, snapshot, given, whole)
+        _require_roles(action, objects, snapshot, given)
     ahead = machines_ahead(snapshot)
     workers = workers_ahead(snapshot) if snapshot.get("workers") else {}
     if not ahead and not every and not workers:
@@ -108,40 +108,16 @@ class Asks(pool_preflight.Asks):
         return self._caller.beside_each_other(calls, settings.HOSTS_AT_ONCE)
 
 
-def require_workers_roles(
-    action: ControlPlaneAction, arguments: t.Mapping[str, t.Any], objects: ClusterObjects, decision: Object
-) -> None:
-    """Fail where a step can't delete a worker that it removes.
-
-    Not before this step: the control plane is repaired also where a worker's provider is missing.
-
-    Args:
-        action: the action at work.
-        arguments: the action's arguments: ``providers``, where they have any.
-        objects: the cluster's objects.
-        decision: the step; another one than a worker's is let through.
-
-    Raises:
-        ControlPlaneFailure: the provider's role of such a worker, or a task file of it, is missing.
-    """
-    providers = arguments.get("providers")
-    if providers and decision["action"] in (terms.REMOVE_WORKERS, terms.DELETE_WORKERS):
-        provider_roles.require(action, objects, providers, removed_by(decision))
-
-
 def _require_roles(
-    action: ControlPlaneAction, objects: ClusterObjects, snapshot: Object, providers: t.Mapping[str, str], whole: bool
+    action: ControlPlaneAction, objects: ClusterObjects, snapshot: Object, providers: t.Mapping[str, str]
 ) -> None:
-    """Fail where a run can't observe or delete a machine.
+    """Fail where a run can't observe or delete a control plane machine.
 
-    Before its first step; for the whole plan a worker's role, too. What was prepared ahead and isn't used any more is deleted also by a run
-    without a step.
+    Before its first step. What was prepared ahead and isn't used any more is deleted also by a run without a step. A worker whose role is missing
+    fails by itself as it is removed: neither the control plane nor another worker waits for it.
     """
-    removed = removed_ahead(snapshot)
-    if removed is None and not objects.unowned_machines():
-        return
-    names = [str(each["metadata"]["name"]) for each in objects.workers] if whole else []
-    provider_roles.require(action, objects, providers, [name for name in names if name in (removed or ())])
+    if has_step(snapshot) or objects.unowned_machines():
+        provider_roles.require(action, objects, providers)
 
 
 def _roles(

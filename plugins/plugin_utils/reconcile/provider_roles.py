@@ -24,7 +24,7 @@ FIX = "Install the collection or the role, or correct its name in control_plane_
 
 
 def require(
-    action: ControlPlaneAction, objects: ClusterObjects, providers: t.Mapping[str, str], workers: t.Iterable[str]
+    action: ControlPlaneAction, objects: ClusterObjects, providers: t.Mapping[str, str], workers: t.Iterable[str] = ()
 ) -> None:
     """Fail where an existing machine's role or a task file is missing.
 

@@ -109,7 +109,7 @@ def note_start(objects: ClusterObjects, name: str) -> None:
         objects.infrastructure_machines[name] = objects.store.modify(
             kind_ref_of(infrastructure),
             objects.namespace,
-            name,
+            str(infrastructure["metadata"]["name"]),
             lambda stored: annotate(stored, {BOOTSTRAP_STARTED_ANNOTATION: "true"}),
         )
 
@@ -117,7 +117,10 @@ def note_start(objects: ClusterObjects, name: str) -> None:
         status = stored.setdefault("status", {})
         status["initialization"] = {**(status.get("initialization") or {}), "dataSecretCreated": True}
 
-    objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, created)
+    config = objects.kubeadm_configs.get(name) or {"metadata": {"name": name}}
+    objects.kubeadm_configs[name] = objects.store.modify(
+        KUBEADM_CONFIG, objects.namespace, str(config["metadata"]["name"]), created
+    )
 
 
 def record_remediation(objects: ClusterObjects, remediation: t.Mapping[str, t.Any]) -> None:

@@ -21,7 +21,7 @@ from ..workers.planned_names import named
 from ..workers.worker_view import read_workers
 from .predict import predict
 
-__all__ = ["Names", "machines_ahead", "plan", "predict", "removed_ahead", "removed_by", "walk", "workers_ahead"]
+__all__ = ["Names", "has_step", "machines_ahead", "plan", "predict", "walk", "workers_ahead"]
 
 Object = dict[str, Any]
 # Gives a new machine's name; takes the failure domain that it goes to, "" where there are none.
@@ -117,29 +117,10 @@ def workers_ahead(snapshot: Object) -> dict[str, tuple[list[str], list[str]]]:
     return found
 
 
-def removed_ahead(snapshot: Object) -> Optional[set[str]]:
-    """Return the names of the machines that a plan removes.
-
-    None where it has no step; the steps that need consent are included.
-    """
-    found: Optional[set[str]] = None
-    for _view, decision in walk({**snapshot, "policy": {**(snapshot.get("policy") or {}), "approved": True}}):
-        if decision["action"] in terms.ENDINGS:
-            break
-        found = (found or set()).union(removed_by(decision))
-    return found
-
-
-def removed_by(decision: Object) -> list[str]:
-    """Return the names of the machines that one step removes."""
-    target = decision["target"] or {}
-    if decision["action"] == terms.REMOVE:
-        return [str(target["machine"])]
-    if decision["action"] == terms.REMOVE_WORKERS:
-        return [str(each["machine"]) for each in target["workers"]]
-    if decision["action"] in (terms.DELETE_WORKERS, terms.DELETE_MACHINES):
-        return [str(each) for each in target["machines"]]
-    return []
+def has_step(snapshot: Object) -> bool:
+    """Return whether a plan has a step; one that needs consent counts."""
+    _view, first = next(walk({**snapshot, "policy": {**(snapshot.get("policy") or {}), "approved": True}}))
+    return first["action"] not in terms.ENDINGS
 
 
 def _named(view: View, decision: Object, names: Optional[Names]) -> Object:

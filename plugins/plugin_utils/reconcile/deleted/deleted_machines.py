@@ -190,7 +190,8 @@ def _infrastructure(objects: ClusterObjects, name: str) -> Object:
     if (machine.get("spec") or {}).get("providerID"):
         spec["providerID"] = machine["spec"]["providerID"]
     known = machine.get("status") or {}
-    metadata = machine_metadata(objects, control_plane, name)
+    # Its provider knows the machine by the name that it had, which Cluster API may have made another one than the Machine's.
+    metadata = machine_metadata(objects, control_plane, str(reference.get("name") or name))
     # No note of a template that it was cloned from: what is not known counts as up to date.
     metadata["annotations"].update(
         {

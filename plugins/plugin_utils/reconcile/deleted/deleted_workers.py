@@ -235,6 +235,8 @@ def _infrastructure(objects: ClusterObjects, owned: Object, machine: Object) -> 
     spec, status = machine["spec"], machine.get("status") or {}
     name = str(machine["metadata"]["name"])
     made = worker_objects.infrastructure_machine(objects, owned, name, {"failureDomain": spec.get("failureDomain")})
+    # As its provider knows it (deleted_machines.py).
+    made["metadata"]["name"] = str(spec["infrastructureRef"].get("name") or name)
     made["metadata"]["annotations"].update({BOOTSTRAP_STARTED_ANNOTATION: "true", RESTORED_ANNOTATION: "true"})
     if spec.get("providerID"):
         made["spec"]["providerID"] = spec["providerID"]

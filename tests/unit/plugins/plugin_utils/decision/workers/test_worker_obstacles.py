@@ -13,10 +13,7 @@ from builders import at, healthy
 from worker_snapshots import WorkerBuilder, deployment
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import (
-    removed_ahead,
-    workers_ahead,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import has_step, workers_ahead
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
 )
@@ -189,16 +186,12 @@ def test_the_hosts_that_a_plan_needs() -> None:
     assert workers_ahead(begun.build()) == {"workers": (["", ""], [])}
 
 
-def test_the_machines_that_a_plan_removes() -> None:
-    """All of them, so that what deletes them is looked for before the first step; None where there is no step."""
-    assert removed_ahead(deployment(healthy(1), replicas=1).worker("w1").build()) is None
-    assert removed_ahead(deployment(healthy(1), replicas=2).worker("w1").build()) == set()
-    both = deployment(healthy(1), replicas=0).worker("w1").worker("w2")
-    assert removed_ahead(both.build()) == {"w1", "w2"}
-    snapshot = both.build()
-    snapshot["cluster"]["metadata"]["deletionTimestamp"] = at(10)
-    control_plane = {each["machine"]["metadata"]["name"] for each in snapshot["machines"]}
-    assert control_plane and removed_ahead(snapshot) == {"w1", "w2", *control_plane}
+def test_whether_a_plan_has_a_step() -> None:
+    assert not has_step(deployment(healthy(1), replicas=1).worker("w1").build())
+    assert has_step(deployment(healthy(1), replicas=0).worker("w1").build())
+    asked = healthy(1).wants(version="v1.21.1").build()
+    asked["policy"] = {"replace": "ask", "approved": False}
+    assert decided(asked)["action"] == "postponed" and has_step(asked)
 
 
 def test_a_step_that_only_resumes_makes_no_other_machine() -> None:
