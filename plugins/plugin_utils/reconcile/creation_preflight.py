@@ -15,7 +15,6 @@ from ...module_utils.common import settings
 from ..base_classes.control_plane_action import ControlPlaneAction
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer, Machine, MachineCaller
-from ..decision import terms
 from ..decision.creation.existing_hosts import ENDPOINT_MISSING, PROVIDER_MISSING, ROOT_NEEDED
 from ..decision.creation.growth import endpoint_unknown
 from ..decision.plan.steps import has_step, machines_ahead, workers_ahead
