@@ -110,7 +110,7 @@ class ActionModule(ControlPlaneAction):
     def _owner(objects: ClusterObjects, infrastructure: Object) -> t.Optional[Object]:
         """Return the Machine of an infrastructure machine, if any.
 
-        One that was deleted and made again has its Machine's name, whatever the Machine's reference says.
+        One that 0.9.0 made again has its Machine's name, whatever the Machine's reference says.
         """
         for each in (*objects.machines, *objects.workers):
             kind = each["spec"]["infrastructureRef"]["kind"]

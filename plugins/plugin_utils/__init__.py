@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Python's bytecode of the collection is kept between runs.
+"""Bytecode of what runs on the controller is kept between runs.
 
-Ansible's loader of collections compiles each file in each run, which a run with nothing to do spent a sixth of its time on (docs/measured.md). Below
-this package and ``module_utils`` Python's own loader is asked first: it keeps ``__pycache__`` beside the files, as for any other package.
+Ansible's loader of collections compiles each file in each run (docs/measured.md). Below this package and ``module_utils`` Python's own loader is
+asked first. It keeps bytecode in Ansible's home folder, not in the collection: ``ansible-galaxy collection verify`` refuses what was not installed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,21 @@ import os
 import sys
 import typing as t
 from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
+from types import CodeType
 
 _BELOW = (f"{__name__}.", f"{__name__.rpartition('.')[0]}.module_utils.")
 
 
 class _Loader(SourceFileLoader):
-    def set_data(self, path: str, data: t.Any, *, _mode: int = 0o666) -> None:
-        # In another user's folder it would be in the way of that user's next installation.
-        if os.stat(os.path.dirname(self.path)).st_uid == os.geteuid():
-            super().set_data(path, data, _mode=_mode)
+    folder = ""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        before = sys.pycache_prefix
+        sys.pycache_prefix = before or self.folder
+        try:
+            return super().get_code(fullname)
+        finally:
+            sys.pycache_prefix = before
 
 
 class _Finder:
@@ -37,8 +43,10 @@ class _Finder:
         return cls._folders[folder].find_spec(name, target)
 
 
-# By its name, as what is here works without Ansible, too, where Python's own loader is the only one.
+# Both by their names, as what is here works without Ansible, too, where Python's own loader is the only one.
+_home = getattr(sys.modules.get("ansible.constants"), "ANSIBLE_HOME", None)
 for _place, _each in enumerate(sys.meta_path):
-    if type(_each).__name__ == "_AnsibleCollectionFinder":
+    if _home and type(_each).__name__ == "_AnsibleCollectionFinder":
+        _Loader.folder = os.path.join(_home, "kubeadm.control_plane", "pycache")
         sys.meta_path.insert(_place, _Finder)
         break

@@ -296,7 +296,7 @@ def _living(context: Context) -> Outcome:
     if remedy is not None and remedy.acts:
         return remedy
     outcome = removal or _begun(context) or roll_or_scale(context) or _settled(context)
-    # Beside a removal that waits it would be tried without end: each step begins the wait anew.
+    # A step restarts the bound of the wait: beside a removal that waits, refused resource sets would be tried without end.
     if not outcome.acts and not (removal is not None and removal.action == terms.WAIT):
         outcome = apply_resource_sets(view, again=True) or outcome
     refused = [each for each in (stray, remedy, not_applied(view)) if each is not None]

@@ -21,7 +21,7 @@ def provider_role(kind: str, providers: t.Mapping[str, str]) -> str:
     role = providers.get(kind)
     if not role:
         raise ControlPlaneFailure(
-            f"no infrastructure provider for the kind {kind}; nothing was done. "
+            f"no infrastructure provider for the kind {kind}. "
             f"Known kinds: {', '.join(sorted(providers))}. Add the provider's role to control_plane_more_providers."
         )
     return role

@@ -16,7 +16,7 @@ from ..documents.names import label_value
 from ..objects import kinds
 from ..objects.manifest.reader import ClusterManifest
 from ..records import stored_cluster, stored_deletion, stored_desired_state
-from ..records.cluster_objects import CLUSTER, ClusterObjects
+from ..records.cluster_objects import CLUSTER, ClusterObjects, Object
 from ..records.journal_entries import close_intents
 from ..records.manifest_arguments import MANIFESTS_SPEC
 from ..store import opening
@@ -162,14 +162,14 @@ class ApplyingAction(ForeseeingAction):
         plan_and_reconcile.check_spec(plan, plan_and_reconcile.wanted_parts(self.open_objects(arguments, as_if)))
 
 
-def _workers(objects: ClusterObjects, deployment: str) -> list[str]:
-    """Return the names of a MachineDeployment's workers.
+def _workers(objects: ClusterObjects, deployment: str) -> list[Object]:
+    """Return the Machines of a MachineDeployment's workers.
 
     Of all workers where none is named.
     """
     label = label_value(deployment)
     return [
-        str(each["metadata"]["name"])
+        each
         for each in objects.workers
         if not deployment or (each["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME) == label
     ]

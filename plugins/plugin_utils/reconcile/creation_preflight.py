@@ -57,8 +57,10 @@ def look_beforehand(
         ControlPlaneFailure: the provider's role of a machine that there is, or a task file of it, is missing.
     """
     given = arguments.get("providers") or {}
-    if given and not every:
-        _require_roles(action, objects, snapshot, given)
+    # What was prepared ahead and isn't used any more is deleted also by a run without a step. A worker whose role is missing fails by itself as
+    # it is removed: neither the control plane nor another worker waits for it.
+    if given and not every and (has_step(snapshot) or objects.unowned_machines()):
+        provider_roles.require(action, objects, given)
     ahead = machines_ahead(snapshot)
     workers = workers_ahead(snapshot) if snapshot.get("workers") else {}
     if not ahead and not every and not workers:
@@ -107,18 +109,6 @@ class Asks(pool_preflight.Asks):
         return self._caller.beside_each_other(calls, settings.HOSTS_AT_ONCE)
 
 
-def _require_roles(
-    action: ControlPlaneAction, objects: ClusterObjects, snapshot: Object, providers: t.Mapping[str, str]
-) -> None:
-    """Fail where a run can't observe or delete a control plane machine.
-
-    Before its first step. What was prepared ahead and isn't used any more is deleted also by a run without a step. A worker whose role is missing
-    fails by itself as it is removed: neither the control plane nor another worker waits for it.
-    """
-    if has_step(snapshot) or objects.unowned_machines():
-        provider_roles.require(action, objects, providers)
-
-
 def _roles(
     action: ControlPlaneAction, objects: ClusterObjects, providers: t.Mapping[str, str], endpoint_role: str
 ) -> t.Iterator[Object]:
@@ -133,7 +123,7 @@ def _roles(
             try:
                 wanted[provider_role(kind, providers)] = provider_roles.ENTRY_POINTS
             except ControlPlaneFailure as error:
-                what, _nothing, fix = str(error).partition("; nothing was done. ")
+                what, _nothing, fix = str(error).partition(". ")
                 yield {"reason": PROVIDER_MISSING, "message": what, "fix": fix}
     if endpoint_role and cluster_kind == kinds.INVENTORY_CLUSTER:
         wanted.setdefault(endpoint_role, ENDPOINT_ENTRY_POINTS)

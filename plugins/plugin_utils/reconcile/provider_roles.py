@@ -14,7 +14,7 @@ from ansible.playbook.role.definition import RoleDefinition
 from ..base_classes.control_plane_action import ControlPlaneAction
 from ..calls.failure import ControlPlaneFailure
 from ..providers.contract import machine_role
-from ..records.cluster_objects import ClusterObjects
+from ..records.cluster_objects import ClusterObjects, Object
 
 # What a provider's role must have (docs/provider_contract.md).
 ENTRY_POINTS = ("create", "delete", "observe", "endpoint")
@@ -24,7 +24,10 @@ FIX = "Install the collection or the role, or correct its name in control_plane_
 
 
 def require(
-    action: ControlPlaneAction, objects: ClusterObjects, providers: t.Mapping[str, str], workers: t.Iterable[str] = ()
+    action: ControlPlaneAction,
+    objects: ClusterObjects,
+    providers: t.Mapping[str, str],
+    workers: t.Iterable[Object] = (),
 ) -> None:
     """Fail where an existing machine's role or a task file is missing.
 
@@ -34,18 +37,17 @@ def require(
         action: the action at work.
         objects: the cluster's objects; all of its own control plane's machines are checked, with those prepared ahead.
         providers: the providers' roles by kind.
-        workers: the names of the workers that are checked, too.
+        workers: the Machines of the workers that are checked, too.
 
     Raises:
         ControlPlaneFailure: a role or a task file is missing.
     """
-    names = [*(str(each["metadata"]["name"]) for each in objects.machines), *workers]
-    found = [objects.infrastructure_machines.get(name) for name in names]
+    found = [objects.infrastructure_machines.get(each["metadata"]["name"]) for each in (*objects.machines, *workers)]
     roles = {machine_role(each, providers) for each in (*found, *objects.unowned_machines()) if each is not None}
     for role in sorted(roles):
         problem = role_problem(action, role, _OF_A_MACHINE)
         if problem:
-            raise ControlPlaneFailure(f"{problem}; nothing was done. {FIX}")
+            raise ControlPlaneFailure(f"{problem}. {FIX}")
 
 
 def role_problem(action: ControlPlaneAction, role: str, entry_points: t.Sequence[str]) -> str:

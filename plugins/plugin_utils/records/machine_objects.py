@@ -117,6 +117,7 @@ def note_start(objects: ClusterObjects, name: str) -> None:
         status = stored.setdefault("status", {})
         status["initialization"] = {**(status.get("initialization") or {}), "dataSecretCreated": True}
 
+    # Where there is none the store says so, by the Machine's name.
     config = objects.kubeadm_configs.get(name) or {"metadata": {"name": name}}
     objects.kubeadm_configs[name] = objects.store.modify(
         KUBEADM_CONFIG, objects.namespace, str(config["metadata"]["name"]), created

@@ -73,15 +73,18 @@ def _workers(snapshot: Object) -> int:
     return len(workers.get("machines") or ()) + sum(wanted)
 
 
+def _approved(snapshot: Object) -> Object:
+    return {**snapshot, "policy": {**(snapshot.get("policy") or {}), "approved": True}}
+
+
 def machines_ahead(snapshot: Object) -> list[Object]:
     """Return a plan's steps that make a new machine.
 
     One for which nothing was made yet; the steps that need consent are included.
     `after` of each names the machines that are removed before it.
     """
-    policy = {**(snapshot.get("policy") or {}), "approved": True}
     found, removed = [], []
-    for view, decision in walk({**snapshot, "policy": policy}):
+    for view, decision in walk(_approved(snapshot)):
         name = (decision["target"] or {}).get("machine")
         if decision["action"] == terms.REMOVE:
             removed.append(name)
@@ -100,7 +103,7 @@ def workers_ahead(snapshot: Object) -> dict[str, tuple[list[str], list[str]]]:
     """
     found: dict[str, tuple[list[str], list[str]]] = {}
     removed: list[str] = []
-    for view, decision in walk({**snapshot, "policy": {**(snapshot.get("policy") or {}), "approved": True}}):
+    for view, decision in walk(_approved(snapshot)):
         target = decision["target"] or {}
         if decision["action"] == terms.REMOVE:
             removed.append(str(target["machine"]))
@@ -119,7 +122,7 @@ def workers_ahead(snapshot: Object) -> dict[str, tuple[list[str], list[str]]]:
 
 def has_step(snapshot: Object) -> bool:
     """Return whether a plan has a step; one that needs consent counts."""
-    _view, first = next(walk({**snapshot, "policy": {**(snapshot.get("policy") or {}), "approved": True}}))
+    _view, first = next(walk(_approved(snapshot)))
     return first["action"] not in terms.ENDINGS
 
 

@@ -171,7 +171,9 @@ def _infrastructures(objects: ClusterObjects, names: t.Iterable[str]) -> list[st
         known = objects.infrastructure_machines.get(name)
         if known is None:
             known = objects.store.create(_infrastructure(objects, name))
-            changes.append(f"make {known['kind']} {objects.namespace}/{name} again, which was deleted from the store")
+            changes.append(
+                f"make {known['kind']} {objects.namespace}/{known['metadata']['name']} again, which was deleted from the store"
+            )
         elif lacks_status(known):
             known = complete_status(objects.store, known, _infrastructure(objects, name)) or known
         objects.infrastructure_machines[name] = known

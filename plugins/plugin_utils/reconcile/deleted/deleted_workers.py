@@ -221,7 +221,9 @@ def _with_infrastructure(objects: ClusterObjects, owned: Object, machine: Object
         return []
     made = objects.store.create(wanted)
     objects.infrastructure_machines[name] = made
-    return [f"make {made['kind']} {objects.namespace}/{name} again, which was deleted from the store"]
+    return [
+        f"make {made['kind']} {objects.namespace}/{made['metadata']['name']} again, which was deleted from the store"
+    ]
 
 
 def lacks_status(infrastructure: Object) -> bool:

@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins import plugin_utils
 IN = "ansible_collections/kubeadm/control_plane/plugins"
 RUN = f"""
 import sys
+import ansible.constants
 from ansible.utils.collection_loader._collection_finder import {_collection_finder._AnsibleCollectionFinder.__name__} as Finder
 Finder(paths=[sys.argv[1]])._install()
 from {IN.replace("/", ".")}.plugin_utils.store import text, told
@@ -42,25 +43,22 @@ def collections(tmp_path: Path) -> Path:
 def imported(collections: Path) -> str:
     """What a process of its own that has Ansible's loader read there."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    environment["ANSIBLE_HOME"] = str(collections / "home")
     words = [sys.executable, "-c", RUN, str(collections)]
     return subprocess.run(words, env=environment, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def kept(collections: Path) -> list[str]:
-    """The files whose bytecode is there."""
-    return sorted(each.name.split(".")[0] for each in collections.rglob("*.pyc"))
-
-
 def test_bytecode_stays_and_what_changes_is_read(collections: Path) -> None:
+    """It stays in the user's folder, not in the collection, which would be no longer as it was installed."""
     assert imported(collections) == "1 this"
-    assert kept(collections) == ["__init__", "text", "told", "words"]
+    kept = [*collections.rglob("*.pyc")]
+    assert sorted(each.name.split(".")[0] for each in kept) == ["__init__", "text", "told", "words"]
+    assert [each for each in kept if not each.is_relative_to(collections / "home")] == []
     (collections / IN / "plugin_utils/store/told.py").write_text("WHAT = 1000\n")
     assert imported(collections) == "1000 this"
 
 
-def test_nothing_is_left_in_another_users_folder(collections: Path) -> None:
-    """It couldn't remove that at its next installation."""
-    for each in (collections / IN).rglob("*"):
-        os.chown(each, 4242, -1)
+def test_without_a_folder_to_keep_it_in_it_is_compiled_each_time(collections: Path) -> None:
+    (collections / "home").mkdir()
+    (collections / "home" / "kubeadm.control_plane").write_text("")
     assert imported(collections) == "1 this"
-    assert kept(collections) == []

@@ -172,7 +172,7 @@ def held_by_a_hook() -> Builder:
 def test_it_is_said_and_tried_again_beside_a_removal_that_is_held_up(
     builder: Callable[[], Builder], beside: str, told: str, later: str
 ) -> None:
-    """Such a run would else end well; where the removal only waits, its end comes first: a step would begin the wait anew, without end."""
+    """Such a run would else end well; where the removal only waits, its end comes first: a step would restart the wait's bound, without end."""
     assert decide(builder().build())["action"] == beside
     decision = decide(with_set(builder(), tried(10)).build())
     assert decision["action"] == told

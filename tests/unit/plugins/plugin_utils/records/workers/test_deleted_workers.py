@@ -207,6 +207,15 @@ def test_its_infrastructure_machine_comes_back(cluster: Cluster) -> None:
     assert "deletionTimestamp" not in machine["metadata"]
 
 
+def test_what_cluster_api_named_comes_back_under_that_name(cluster: Cluster) -> None:
+    """By which its provider knows it."""
+    reference = {"name": "w-x1"}
+    cluster.store.modify(MACHINE, "default", NAME, lambda stored: stored["spec"]["infrastructureRef"].update(reference))
+    cluster.lose(INFRASTRUCTURE)
+    assert "default/w-x1 again" in cluster.restore()[0]
+    assert cluster.objects().infrastructure_machines[NAME]["metadata"]["name"] == "w-x1"
+
+
 def test_a_machine_set_comes_back_with_its_machines_version(cluster: Cluster) -> None:
     """Without it nobody would see its machines."""
     before = cluster.get(MACHINE_SET, cluster.set)
