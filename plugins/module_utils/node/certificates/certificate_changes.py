@@ -35,7 +35,8 @@ _MOST_BYTES = 1 << 20
 _KUBELETS_NAME = re.compile(r"-\d{4}(-\d\d){5}\.pem$")
 _PUBLIC = re.compile(r"-----BEGIN (CERTIFICATE|PUBLIC KEY|RSA PUBLIC KEY)-----.*?-----END \1-----\n?", re.DOTALL)
 _AUTHORITY, _CERTIFICATE, _KEY = "certificate-authority-data", "client-certificate-data", "client-key-data"
-_USER_FILE = re.compile(r"""(?<![\w-])["']?client-(?:certificate|key)["']?\s*:\s*["']?([^\s"',}]+)""")
+_USER_FILE = re.compile(r"""(?<![\w-])["']?client-(?:certificate|key)["']?[ \t]*:[ \t]*["']?([^\s"',}]+)""")
+_COMMENT = re.compile(r"^[ \t]*#.*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def kubeconfig(path: str) -> t.Optional[dict[str, t.Any]]:
         "authorities": _decoded(_values(text, _AUTHORITY), path),
         "certificate": _decoded(_values(text, _CERTIFICATE), path),
         "counts": {name: len(_values(text, name)) for name in (_AUTHORITY, _CERTIFICATE, _KEY)},
-        "user_files": sorted(set(_USER_FILE.findall(text))),
+        "user_files": sorted(set(_USER_FILE.findall(_COMMENT.sub("", text)))),
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ....module_utils.common.values import clip
 from ...kubeadm.certificate_files import (
     API_SERVER,
     CA,
@@ -83,7 +84,7 @@ def flag_problems(
         for name, value in flags.items():
             expected = LAYOUT.get(component, {}).get(name)
             usual = os.path.join(pki, expected) if expected else ""
-            leads = {usual} if expected else set()
+            leads = {usual} if usual else set()
             leads |= {
                 f"{rotation.signer(each).replace(PKI, pki)}{suffix}"
                 for flag, suffix in rotation.SIGNER_FLAGS.items()
@@ -109,7 +110,9 @@ def kubeconfig_problem(path: str, kubeconfig: t.Mapping[str, t.Any]) -> str:
     if not_once:
         return f"{path} does not have {not_once} exactly once, as kubeadm's kubeconfigs do"
     other = next((each for each in kubeconfig.get("user_files") or () if each != KUBELET_CLIENT), "")
-    return f"{path} has its user's certificate or key in {other}, which no rotation replaces" if other else ""
+    return (
+        f"{path} has its user's certificate or key in {clip(other, 200)}, which no rotation replaces" if other else ""
+    )
 
 
 def _authority_of(name: str) -> str:

@@ -128,6 +128,15 @@ def test_the_files_that_a_kubeconfigs_user_has(tmp_path: Path, as_json: bool) ->
     assert (found["certificate"], found["user_files"]) == ("", ["/pki/x.key", "/pki/x.pem"])
 
 
+@pytest.mark.parametrize(
+    "line", ["    client-certificate:", "# client-certificate: /pki/x.pem", "    # client-key: /x"]
+)
+def test_a_kubeconfigs_comments_and_fields_without_a_value_name_no_files(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "scheduler.conf"
+    path.write_text(f"users:\n- name: scheduler\n  user:\n{line}\n    client-key: /pki/x.key\n")
+    assert (certificate_changes.kubeconfig(str(path)) or {})["user_files"] == ["/pki/x.key"]
+
+
 def test_flags_of_a_manifest(tmp_path: Path) -> None:
     path = tmp_path / "kube-controller-manager.yaml"
     path.write_text(MANIFEST)

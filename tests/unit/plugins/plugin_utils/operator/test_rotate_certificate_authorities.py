@@ -19,6 +19,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.pla
     RefusedAction,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
+    node_layout,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
     plan as rotate,
 )
 
@@ -147,3 +150,9 @@ def test_two_etcd_members_ask_for_it_where_they_restart() -> None:
         assert rotate.plan({**authorities, "acceptOutage": True}, two)
     assert rotate.plan({"authorities": ["ca", "frontProxy", "serviceAccount"]}, two)
     assert rotate.plan({}, dataclasses.replace(two, external_etcd=True))
+
+
+def test_a_name_that_a_node_gave_is_clipped_where_it_is_refused() -> None:
+    kubeconfig = {"counts": {"certificate-authority-data": 1}, "user_files": ["/" + "x" * 900_000]}
+    problem = node_layout.kubeconfig_problem("/etc/kubernetes/kubelet.conf", kubeconfig)
+    assert problem.endswith("…, which no rotation replaces") and len(problem) < 400
