@@ -96,7 +96,7 @@ Take = t.Callable[[AcmeWorkspace], str]
 TAKEN = pytest.mark.parametrize("take", [without_a_role, without_its_deletion])
 
 
-def say(workspace: AcmeWorkspace, said: str, *runs: t.Sequence[str]) -> None:
+def refuse_unchanged(workspace: AcmeWorkspace, said: str, *runs: t.Sequence[str]) -> None:
     """Each run ends with that, and has marked nothing for deletion."""
     kinds = ("Cluster", "KubeadmControlPlane", "Machine", "AcmeMachine", "OtherMachine")
     before = accounts(workspace)
@@ -112,7 +112,9 @@ def say(workspace: AcmeWorkspace, said: str, *runs: t.Sequence[str]) -> None:
 def test_a_former_provider_without_a_role_is_reported_first(workspace: AcmeWorkspace, take: Take) -> None:
     """Before a machine is made whose former one could not be deleted then, and before the cluster is marked for deletion."""
     delete = ("delete", "-e", f"control_plane_delete={NAME}")
-    say(workspace, take(workspace), ("plan",), ("reconcile", "--check"), ("reconcile",), delete, (*delete, "--check"))
+    refuse_unchanged(
+        workspace, take(workspace), ("plan",), ("reconcile", "--check"), ("reconcile",), delete, (*delete, "--check")
+    )
     assert workspace.objects("OtherMachine") == []
 
 
@@ -127,10 +129,10 @@ def test_a_former_provider_without_a_role_is_reported_before_a_removal(workspace
     assert sorted(accounts(workspace).values()) == ["", "other", "other"]
     control_plane["spec"]["rollout"] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}
     workspace.write(NAME, yaml.safe_dump_all(documents))
-    say(workspace, take(workspace), ("plan",), ("reconcile", "--check"), ("reconcile",))
+    refuse_unchanged(workspace, take(workspace), ("plan",), ("reconcile", "--check"), ("reconcile",))
 
 
-def want(workspace: AcmeWorkspace, kind: str, workers: int, taint: str = "") -> None:
+def write_manifest(workspace: AcmeWorkspace, kind: str, workers: int, taint: str = "") -> None:
     """Write the manifest: one control plane machine, and workers of the same kind; another taint replaces the former."""
     documents = list(yaml.safe_load_all(workspace.manifest(NAME, replicas=1).read_text().replace("AcmeMachine", kind)))
     [control_plane] = (each for each in documents if each["kind"] == "KubeadmControlPlane")
@@ -159,9 +161,9 @@ def want(workspace: AcmeWorkspace, kind: str, workers: int, taint: str = "") -> 
 @pytest.fixture
 def with_a_worker(workspace: AcmeWorkspace) -> AcmeWorkspace:
     """A cluster whose control plane is the second provider's, with a worker of the former one that is to go."""
-    want(workspace, "AcmeMachine", 1)
+    write_manifest(workspace, "AcmeMachine", 1)
     workspace.playbook("reconcile").succeeded()
-    want(workspace, "OtherMachine", 0)
+    write_manifest(workspace, "OtherMachine", 0)
     workspace.playbook("reconcile", "-e", "control_plane_step_limit=2").failed()
     assert sorted(accounts(workspace).values()) == ["", "other"]
     return workspace
@@ -182,7 +184,7 @@ def test_a_workers_role_needs_no_endpoint(with_a_worker: AcmeWorkspace) -> None:
 def test_a_workers_missing_role_holds_up_no_control_plane(with_a_worker: AcmeWorkspace, take: Take) -> None:
     """Its machine is replaced; then the worker, which would go as well, fails by itself."""
     before = accounts(with_a_worker)
-    want(with_a_worker, "OtherMachine", 0, taint="example.com/replaced")
+    write_manifest(with_a_worker, "OtherMachine", 0, taint="example.com/replaced")
     said = take(with_a_worker)
     run = with_a_worker.playbook("reconcile").failed()
     # Of a role's missing file Ansible tells in its own words, and tells no one else.

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Everything that `make test` leaves out, and all of the lab, in pieces. A piece that passed on this tree is not run again; one that
-# failed or was interrupted is. What came out is in $CACHE/lab-full/summary.md.
+# failed or was interrupted, or whose own tests changed, is. What came out is in $CACHE/lab-full/summary.md.
 #   lab_full.sh --lab      each file of tests/lab, and Molecule
 #   lab_full.sh --beside   what runs beside it (test.sh): what tests/integration marks full, etcd's and the store's tests against newer
 #                          releases, the complete model checker, sanity
@@ -28,8 +28,8 @@ use_venv "$(main_venv)"
 digest() { # digest FIND_ARGUMENT...
   (cd "$CACHE/build/source" && find "$@" -type f -print0 | sort -z | xargs -0 sha256sum -- | sha256sum | cut -c 1-16)
 }
-# A tree is what is shipped and what several tests use. Pages may be written of a run without making another tree of it, and a test that
-# was mended is another one for its own piece alone.
+# A tree is what is shipped and what several tests use. Pages may be written of a run without making another tree of it, and a changed
+# test below tests/unit, tests/integration or tests/lab repeats only the piece that runs it.
 tree="$(digest . -name '*.md' -prune -o -path ./changelogs -prune -o -path './tests/unit/*' -name 'test_*.py' -prune -o \
   -path './tests/lab/*' -name 'test_*.py' -prune -o -path './tests/integration/*' -name 'test_*.py' -prune -o)"
 # What passed on one Kubernetes or Debian has not passed on another.
@@ -42,7 +42,8 @@ halves=(--lab)
 passed="$CACHE/lab-full/$tree"
 summary="$CACHE/lab-full/summary.md"
 mkdir -p "$passed"
-rm -f "$passed/$half"
+# What failed is run again, unless its test is gone. The other half may run beside this one: its failures stay.
+rm -f "$passed/$half" "$passed"/*."$half.failed"
 # Above what the longest piece takes on a busy machine: it ends one that would hang for ever.
 export PYTEST_SECONDS=$((4 * 3600))
 
@@ -61,7 +62,7 @@ summarize() {
 }
 
 FAILED_PIECES=()
-piece() { # piece NAME TESTS COMMAND...: TESTS is the file or folder that it is about
+piece() { # piece NAME TESTS COMMAND...: a piece whose TESTS (file or folder) changed is run again; of what is in the tree any folder will do
   local name="$1" one kept
   one="$passed/$(printf '%s' "$1" | tr -c 'a-zA-Z0-9.\n' '-')"
   kept="$one.$(digest "$2" -name '*.md' -prune -o)"
@@ -80,7 +81,7 @@ piece() { # piece NAME TESTS COMMAND...: TESTS is the file or folder that it is 
   else
     touch "$kept.new"
     cat "$kept.new" >>"$STEPS"
-    printf '%s' "$name" >"$kept.failed"
+    printf '%s' "$name" >"$kept.$half.failed"
     FAILED_PIECES+=("$name")
   fi
   summarize

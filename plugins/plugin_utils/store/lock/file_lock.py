@@ -388,7 +388,7 @@ def held(where: str, namespace: str, cluster: str, holder: Holder) -> Held:
     what = "is locked by another run"
     fix = f"Wait until that run ends, or stop process {holder.pid} on {holder.host}; a run that died is recognised by itself, there is nothing to delete."
     if holder.is_process(identity.find_run_process()):
-        what = f"is locked by another host of this run, {holder.owner or 'of an unknown name'}"
+        what = f"is locked by another host of this run, {holder.owner}"
         fix = "Give one host of the cluster at a time, such as with --limit."
     why = f"held by {holder.text()}. Two runs at once could each take a member away"
     return Held(f"cluster {namespace}/{cluster} {what}", where, why, f"This run changed nothing. {fix}", holder)

@@ -228,7 +228,7 @@ def begin(world: World, fails: str = "b") -> None:
     world.fails = ""
 
 
-def marks(world: World, name: str, value: str = "") -> None:
+def mark(world: World, name: str, value: str = "") -> None:
     """A machine gets the annotation remediate-machine; the user's has any value, or none."""
     flag = {kinds.ANNOTATION_REMEDIATE_MACHINE: value}
     world.change(MACHINE, name, lambda each: each["metadata"].setdefault("annotations", {}).update(flag))
@@ -237,7 +237,7 @@ def marks(world: World, name: str, value: str = "") -> None:
 def test_a_restore_whose_machine_was_lost_is_chosen_again_with_another_consent(world: World) -> None:
     world.fails = "a"
     begin(world)
-    marks(world, "b", kinds.REMEDIATED_BY_RESTORE)
+    mark(world, "b", kinds.REMEDIATED_BY_RESTORE)
     world.silent, world.stopped = {"a"}, {"b"}
     again = world.run(consent=CONSENT)
     instead = "prod:everythingAfterRevision:85:etcdOf:a,b"
@@ -290,7 +290,7 @@ def test_a_machine_that_is_silent_when_a_started_restore_ends_is_named(world: Wo
     world.silent, world.leader = {"b", "c"}, "00000000000000aa"
     ended = world.run(consent=CONSENT, check=True)["msg"]
     assert "not known whether it stopped them: b, c. Have those" in ended and "control_plane_machines=b,c)" in ended
-    marks(world, "c")
+    mark(world, "c")
     ended = world.run(consent=CONSENT)["msg"]
     assert "not known whether it stopped them: b. Have those" in ended and "control_plane_machines=b)" in ended
     assert "Reconcile replaces" not in ended and world.marked() == ["c"]
@@ -322,7 +322,7 @@ def test_a_machine_that_was_marked_and_works_stays_when_a_started_restore_ends(
 @pytest.mark.parametrize("value", ["", "true"])
 def test_a_machine_that_the_user_marked_stays_marked(world: World, value: str) -> None:
     """A restore keeps it, and removes its own marks alone."""
-    marks(world, "b", value)
+    mark(world, "b", value)
     begin_without_b(world, "Succeeded")
     world.silent, world.leader = set(), "00000000000000aa"
     ended = world.run(consent=CONSENT)["msg"]
@@ -333,7 +333,7 @@ def test_a_machine_that_the_user_marked_stays_marked(world: World, value: str) -
 @pytest.mark.parametrize(("user", "marked"), [(True, ["a", "b", "c"]), (False, ["a", "c"])])
 def test_so_does_one_on_which_etcd_is_restored(world: World, user: bool, marked: list[str]) -> None:
     if user:
-        marks(world, "b")
+        mark(world, "b")
     begin_without_b(world, "Succeeded")
     world.silent = {"a", "c"}
     done = world.run(consent="prod:everythingAfterRevision:80:etcdOf:a,c")
