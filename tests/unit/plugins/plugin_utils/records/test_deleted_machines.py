@@ -236,27 +236,6 @@ def test_an_infrastructure_machine_made_anew_has_what_the_template_gives(cluster
     assert propagate(objects, objects.control_plane) == []
 
 
-def test_what_cluster_api_named_comes_back_under_that_name(cluster: Cluster) -> None:
-    """By which its provider knows it; kubeadm's start is noted on it, and on a KubeadmConfig of another name."""
-
-    def named(stored: Object) -> None:
-        stored["spec"]["infrastructureRef"]["name"] = "cp-x1"
-        stored["spec"]["bootstrap"]["configRef"]["name"] = "cp-c1"
-
-    config = cluster.store.get(KUBEADM_CONFIG, "default", "m2") or {}
-    cluster.lose("m2", INFRASTRUCTURE, KUBEADM_CONFIG)
-    cluster.store.create({**config, "metadata": {**config["metadata"], "name": "cp-c1"}, "status": {}})
-    cluster.change(MACHINE, "m2", named)
-    changes = deleted_machines.restore(cluster.objects())
-    assert [each for each in changes if "default/cp-x1 again" in each] == changes[:1]
-    objects = cluster.objects()
-    machine_objects.note_start(objects, "m2")
-    assert objects.infrastructure_machines["m2"]["metadata"]["name"] == "cp-x1"
-    assert objects.infrastructure_machines["m2"]["metadata"]["annotations"][STARTED] == "true"
-    assert objects.kubeadm_configs["m2"]["metadata"]["name"] == "cp-c1"
-    assert objects.kubeadm_configs["m2"]["status"]["initialization"]["dataSecretCreated"]
-
-
 def test_how_to_reach_a_machine_that_was_prepared_ahead_outlives_its_infrastructure_machine(cluster: Cluster) -> None:
     """Its infrastructure was made before it had a Machine; the next pass copies what was recorded there, and is silent about it."""
     cluster.change(MACHINE, "m2", lambda stored: stored.update(status={"bootstrap": {"state": "Succeeded"}}))

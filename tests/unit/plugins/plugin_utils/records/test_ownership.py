@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What another control plane of the same Cluster has made is looked at, and never changed (docs/reference/decision.md)."""
+"""What another control plane of the same Cluster, or Cluster API, has made keeps its contents and names (docs/reference/decision.md)."""
 
 from __future__ import annotations
 
@@ -54,6 +54,26 @@ def _joined(kept: Kept) -> Kept:
         change(kept, INFRASTRUCTURE, name, lambda stored, a=addresses: stored.update(status={"addresses": a}))
         change(kept, MACHINE, name, lambda stored: stored.update(status={"bootstrap": {"state": "Succeeded"}}))
     return kept
+
+
+def test_what_cluster_api_named_comes_back_under_that_name(joined: Kept) -> None:
+    """By which its provider knows it; kubeadm's start is noted on it, and on a KubeadmConfig of another name."""
+
+    def named(stored: Object) -> None:
+        stored["spec"]["infrastructureRef"]["name"] = "cp-x1"
+        stored["spec"]["bootstrap"]["configRef"]["name"] = "cp-c1"
+
+    config = joined.store.get(KUBEADM_CONFIG, "default", "m2") or {}
+    for kind in (INFRASTRUCTURE, KUBEADM_CONFIG):
+        assert delete_finally(joined.store, kind, "default", "m2")
+    joined.store.create({**config, "metadata": {**config["metadata"], "name": "cp-c1"}, "status": {}})
+    change(joined, MACHINE, "m2", named)
+    assert "default/cp-x1 again" in deleted_machines.restore(read(joined))[0]
+    objects = read(joined)
+    machine_objects.note_start(objects, "m2")
+    made, config = objects.infrastructure_machines["m2"], objects.kubeadm_configs["m2"]
+    assert made["metadata"]["name"] == "cp-x1" and config["metadata"]["name"] == "cp-c1"
+    assert config["status"]["initialization"]["dataSecretCreated"]
 
 
 def test_a_new_machine_has_no_zero_values_of_a_control_plane_that_was_stored_with_them(kept: Kept) -> None:
