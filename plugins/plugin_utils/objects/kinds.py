@@ -219,12 +219,16 @@ def machine_kind(template_kind: str) -> str:
     return template_kind[: -len("Template")] if template_kind.endswith("Template") else template_kind
 
 
+def _annotations(obj: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return ((obj or {}).get("metadata") or {}).get("annotations") or {}
+
+
 def is_flagged(obj: Mapping[str, Any] | None, annotation: str) -> bool:
     """Return whether an object has a flag annotation, or its user's consent.
 
     `obj` is None where there is none. KeyError for an annotation that is neither.
     """
-    found = ((obj or {}).get("metadata") or {}).get("annotations") or {}
+    found = _annotations(obj)
     if annotation in FLAGS:
         return annotation in found
     if annotation not in CONSENTS:
@@ -234,14 +238,12 @@ def is_flagged(obj: Mapping[str, Any] | None, annotation: str) -> bool:
 
 def is_paused_by_adoption(obj: Mapping[str, Any] | None) -> bool:
     """Return whether an adoption, and not the user, pauses an object."""
-    annotations = ((obj or {}).get("metadata") or {}).get("annotations") or {}
-    return bool(annotations.get(ANNOTATION_PAUSED) == PAUSED_BY_ADOPTION)
+    return bool(_annotations(obj).get(ANNOTATION_PAUSED) == PAUSED_BY_ADOPTION)
 
 
 def is_marked_by_restore(obj: Mapping[str, Any] | None) -> bool:
     """Return whether a restore, and not the user, marked a Machine."""
-    annotations = ((obj or {}).get("metadata") or {}).get("annotations") or {}
-    return bool(annotations.get(ANNOTATION_REMEDIATE_MACHINE) == REMEDIATED_BY_RESTORE)
+    return bool(_annotations(obj).get(ANNOTATION_REMEDIATE_MACHINE) == REMEDIATED_BY_RESTORE)
 
 
 def pause_of(obj: Mapping[str, Any]) -> str:

@@ -13,12 +13,12 @@ from ..decision import terms
 from ..decision.decide import decide
 from ..decision.removal import whole_control_plane
 from ..documents.names import label_value
-from ..objects import kinds
 from ..objects.manifest.reader import ClusterManifest
 from ..records import stored_cluster, stored_deletion, stored_desired_state
 from ..records.cluster_objects import CLUSTER, ClusterObjects, Object
 from ..records.journal_entries import close_intents
 from ..records.manifest_arguments import MANIFESTS_SPEC
+from ..records.workers import managed
 from ..store import opening
 from ..store.base import Store, StoreError
 from ..store.overlay import OverlayStore
@@ -168,8 +168,4 @@ def _workers(objects: ClusterObjects, deployment: str) -> list[Object]:
     Of all workers where none is named.
     """
     label = label_value(deployment)
-    return [
-        each
-        for each in objects.workers
-        if not deployment or (each["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME) == label
-    ]
+    return [each for each in objects.workers if not deployment or managed.deployment_label(each) == label]

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+# Of the files that have stanzas; others have lines.
+ENDING = "sources"
 _STANZAS = re.compile(r"((?:^[ \t]*\S.*\n?)+)", re.MULTILINE)
 _OFF = re.compile(r"^enabled:\s*(?:no|false|without|off|disable|0)\s*$", re.MULTILINE | re.IGNORECASE)
 
@@ -19,7 +21,7 @@ def entries(name: str, text: str) -> list[str]:
 
     The ending of the file's ``name`` decides which of the two it has.
     """
-    return _STANZAS.split(text) if name.endswith(".sources") else text.splitlines(keepends=True)
+    return _STANZAS.split(text) if name.endswith(f".{ENDING}") else text.splitlines(keepends=True)
 
 
 def is_off(entry: str) -> bool:

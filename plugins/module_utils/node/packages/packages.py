@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from ...common import kubernetes_versions, settings, timed_command
 from ...common.guard import NodeError
-from . import community_repository, package_locks
+from . import apt_sources, community_repository, package_locks
 
 PROGRAMS = ("kubeadm", "kubelet", "kubectl")
 # Comes with Kubernetes, in versions of its own.
@@ -175,7 +175,7 @@ class Apt(PackageManager):
     )
     SOURCES = "etc/apt/sources.list.d"
     SOURCE_LIST = "etc/apt/sources.list"
-    SOURCE_ENDING = "sources"
+    SOURCE_ENDING = apt_sources.ENDING
     KEY = "etc/apt/keyrings/{name}.asc"
     CREDENTIALS = "the credentials into a file below /etc/apt/auth.conf.d on the host (apt_auth.conf(5))"
     RELEASE = "apt-mark unhold {name}"

@@ -86,7 +86,7 @@ def workers_of(
     return [
         each
         for each in workers
-        if _kind(each) in known or owners.get(_owner(each), labels.get(_label(each))) in managed
+        if _kind(each) in known or owners.get(_owner(each), labels.get(deployment_label(each))) in managed
     ]
 
 
@@ -95,7 +95,8 @@ def _kind(machine: Object) -> tuple[str, str]:
     return str(reference["apiGroup"]), str(reference["kind"])
 
 
-def _label(machine: Object) -> str:
+def deployment_label(machine: Object) -> str:
+    """Return the label of a worker's MachineDeployment."""
     return str((machine["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME))
 
 
