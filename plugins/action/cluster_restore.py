@@ -288,8 +288,8 @@ class ActionModule(ControlPlaneAction):
         # Those that listen can be stopped, or this would have ended before.
         if answer.failed and answer.result.get("reason") != "OthersAlive":
             raise ControlPlaneFailure(
-                f"machine {choice.machine}: {redact(answer.message)} This run stopped no machine. Mend that, or choose another machine: "
-                "-e control_plane_restore_machine=NAME."
+                f"machine {choice.machine}: {redact(answer.message)} This run stopped no machine. Mend that, or choose another machine or "
+                "snapshot: -e control_plane_restore_machine=NAME, -e control_plane_restore_snapshot=WHAT."
             )
 
     def _restore(

@@ -19,7 +19,7 @@ description:
     image that etcd runs from, the result takes the place of the data, which is moved aside beside it and never deleted, and etcd and then the rest are started
     again. etcd has this machine as its only member then, in a new etcd cluster, so that no member of before can ever take it for one of theirs.
   - Before anything is stopped, the snapshot is verified - it is whole, it carries this cluster's certificate authority, and it is of exactly the
-    O(revision) that is meant.
+    O(revision) that is meant. This machine's own data is verified in the same way; it has no hash.
   - It is refused, with the figures, where etcd has its quorum, or where another member listens.
   - The work is done by a systemd unit that outlives the call; called again, the module finds it and waits for it. If it fails before etcd serves what was
     restored, everything is put back as it was.

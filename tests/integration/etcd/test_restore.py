@@ -79,8 +79,7 @@ class Node:
 
     def perform(self, wanted: Wanted) -> dict[str, t.Any]:
         """Start the restore as the module does; the unit's work is done here, with the tool of this host."""
-        _report, started = self.unit().start(wanted)
-        assert started
+        assert self.unit().start(wanted)[1]
         return self.restore.perform()
 
     def gateway(self) -> Gateway:
@@ -179,8 +178,12 @@ def test_without_a_snapshot_the_own_data_is_gone_on_with(node: Node) -> None:
     assert (node.value(b"kept"), node.value(b"later")) == ("safe", "lost")
 
 
-def test_a_restore_that_was_killed_goes_on_at_every_stage(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    node.unit().start(Wanted(node.snapshot, node.revision))
+@pytest.mark.parametrize("own", [False, True])
+def test_a_restore_that_was_killed_goes_on_at_every_stage(
+    node: Node, monkeypatch: pytest.MonkeyPatch, own: bool
+) -> None:
+    wanted = Wanted("", node.revision + 1) if own else Wanted(node.snapshot, node.revision)
+    node.unit().start(wanted)
     for stage in ("_restore_data", "_swap", "_start", "_serve"):
         monkeypatch.setattr(Restore, stage, killed)
         with pytest.raises(Killed):
@@ -190,8 +193,7 @@ def test_a_restore_that_was_killed_goes_on_at_every_stage(node: Node, monkeypatc
         # The other way round, another one is refused meanwhile.
         with pytest.raises(RestoreError, match="under way"):
             node.unit().start(Wanted("", 1))
-        _report, started = node.unit().start(Wanted(node.snapshot, node.revision))
-        assert started
+        assert node.unit().start(wanted)[1]
     assert node.restore.perform()["state"] == SUCCEEDED
     assert (node.value(b"kept"), node.members()) == ("safe", ["m1"])
     node.unit().settle()
@@ -225,14 +227,6 @@ def refuses(folder: str) -> t.Iterator[Tool]:
     yield Tool("etcdutl", ("sh", "-c", "echo no luck >&2; exit 1"), folder)
 
 
-def bad_snapshot(node: Node, what: str) -> str:
-    path = f"{node.snapshot}.bad"
-    shutil.copy(node.snapshot, path)
-    if what == "truncated":
-        os.truncate(path, os.path.getsize(path) - 4096)
-    return path
-
-
 def test_what_no_kubelet_ends_is_ended(node: Node) -> None:
     """A kubelet that has had no API server since its start forgets that manifests went. The API server of another cluster is left alone."""
     node.kubelet.forgets = True
@@ -256,19 +250,25 @@ def test_what_no_kubelet_ends_is_ended(node: Node) -> None:
     assert node.value(b"kept") == "safe" and "start" in done["done"]
 
 
-def test_a_snapshot_that_is_not_whole_or_not_the_one_that_is_meant_is_refused(node: Node) -> None:
-    ca = Path(node.restore.places.cluster_ca)
-    cases = (
-        ("truncated", node.revision, CA, "NotWhole"),
-        ("whole", node.revision - 1, CA, "OtherRevision"),
-        ("whole", node.revision, OTHER_CA, "OtherCluster"),
-    )
-    for what, wanted, authority, reason in cases:
-        ca.write_bytes(authority)
+def test_what_is_not_whole_or_not_what_is_meant_is_refused(node: Node) -> None:
+    """Snapshots, and the machine's own data: the caller stops the others next."""
+    truncated = shutil.copy(node.snapshot, f"{node.snapshot}.bad")
+    os.truncate(truncated, os.path.getsize(truncated) - 4096)
+
+    def refused(snapshot: str, wanted: int, authority: bytes = CA) -> str:
+        Path(node.restore.places.cluster_ca).write_bytes(authority)
         with pytest.raises(ContentsError) as caught:
-            node.unit().start(Wanted(bad_snapshot(node, what), wanted), check=True)
-        assert caught.value.reason == reason
+            node.unit().start(Wanted(snapshot, wanted), check=True)
+        return caught.value.reason
+
+    assert refused(truncated, node.revision) == "NotWhole"
+    for snapshot, known in ((node.snapshot, node.revision), ("", node.revision + 1)):
+        assert refused(snapshot, known - 1) == "OtherRevision"
+        assert refused(snapshot, known, OTHER_CA) == "OtherCluster"
     assert len(node.kubelet.commands) == 1, "etcd was touched"
+    database = Path(fence(node.restore)[1]) / "snap" / "db"
+    database.write_bytes(database.read_bytes().replace(b"BEGIN CERTIFICATE", b"encrypted at rest"))
+    assert refused("", node.revision + 1) == "NotTold"
 
 
 def test_an_etcd_with_its_quorum_and_members_that_are_alive_are_left_alone(node: Node) -> None:

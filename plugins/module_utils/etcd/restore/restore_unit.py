@@ -22,7 +22,7 @@ from ...common.quorum import Figures
 from ...common.values import now_rfc3339
 from ..data_dir import etcd_data
 from ..local import Membership, flagged, membership, stored_membership
-from ..snapshot.revision import Contents, revision, verified
+from ..snapshot.revision import verified, verified_data
 from ..types import to_hex
 from .from_snapshot import STATIC_PODS, Restore, aside, member_identity, take_manifests_away
 from .recorded_unit import ABSENT, CONTINUES, INTERRUPTED, RUNNING, RecordedUnit, Report, files_in_words
@@ -193,7 +193,7 @@ class Unit(RecordedUnit):
                 raise
             return stored_membership(*own_data(self.restore))
 
-    def _refuse_unfit(self, wanted: Wanted) -> Contents:
+    def _refuse_unfit(self, wanted: Wanted) -> None:
         places = self.restore.places
         manifest = guard.read_text(_manifest(self.restore))
         if not manifest or flagged(manifest):
@@ -213,11 +213,10 @@ class Unit(RecordedUnit):
                 f"Restoring {size >> 20} MiB needs {needed >> 20} MiB in {data}, and {free >> 20} MiB are free.",
                 "Nothing was changed. Make room first.",
             )
-        if not wanted.snapshot:
-            # The data is made a snapshot of, and verified, when etcd has stopped.
-            return Contents(revision(path), ())
+        # The data is verified again as the snapshot that is made of it when etcd has stopped.
+        fit = verified if wanted.snapshot else verified_data
         with open(places.cluster_ca, "rb") as file:
-            return verified(wanted.snapshot, file.read(), wanted.revision)
+            fit(path, file.read(), wanted.revision)
 
     def _begin(self, wanted: Wanted, check: bool) -> Report:
         begun = now_rfc3339()

@@ -117,31 +117,42 @@ def require_whole(path: str) -> None:
         )
 
 
-def verified(path: str, ca: bytes, wanted: t.Optional[int] = None) -> Contents:
+def verified(path: str, ca: bytes, wanted: int) -> Contents:
     """Return a snapshot's contents if it may be restored here.
 
-    It is whole, of the cluster with that CA (PEM), and of the wanted revision (None: any).
+    It is whole, and :func:`verified_data` returns it.
 
     Raises:
         ContentsError: it is not; nothing is to be restored from it.
     """
     require_whole(path)
+    return verified_data(path, ca, wanted)
+
+
+def verified_data(path: str, ca: bytes, wanted: int) -> Contents:
+    """Return a database's contents if it may be restored here.
+
+    It is of the cluster with that CA (PEM), and of the wanted revision. An etcd's own data has no hash.
+
+    Raises:
+        ContentsError: it is not; nothing is to be restored from it.
+    """
     found = revision(path)
     own = of_cluster(path, ca)
     if own is False:
         raise ContentsError(
             "OtherCluster",
-            f"{path} is a snapshot of another cluster: it carries another certificate authority than this cluster's.",
+            f"{path} is of another cluster: it carries another certificate authority than this cluster's.",
             "Nothing of it is restored here.",
         )
     if own is None:
         raise ContentsError(
             "NotTold",
             f"{path} does not tell whose it is: neither ConfigMap kube-public/cluster-info nor"
-            " kube-system/extension-apiserver-authentication can be read in it.",
-            "Nothing of it is restored here; if you are sure, restore it by hand.",
+            " kube-system/extension-apiserver-authentication can be read in it, as where ConfigMaps are encrypted at rest.",
+            "Nothing of it is restored here; if you are sure whose it is, restore it by hand (docs/etcd_snapshots.md).",
         )
-    if wanted is not None and found != wanted:
+    if found != wanted:
         raise ContentsError(
             "OtherRevision",
             f"{path} is of revision {found}, and revision {wanted} was meant.",
