@@ -253,10 +253,10 @@ class ActionModule(ControlPlaneAction):
         if answer.failed:
             if claim.get("state") != CLAIMING:
                 self._record({"claim": {**claim, "inventoryHost": host, "state": claim.get("state") or CLAIMED}})
+            wipe = "" if consent else f"If what the host carries may be lost, run again with -e {CONSENT}={host}. "
             raise ControlPlaneFailure(
                 f"machine {self._name} was not deleted: its inventory host {host} was not released. {answer.message} "
-                f"If what the host carries may be lost, run again with -e {CONSENT}={host}. If the host is to be left as it is, "
-                f"-e {FORGET}={host} gives it up unwiped."
+                f"{wipe}If the host is to be left as it is, -e {FORGET}={host} gives it up unwiped."
             )
         self._released(host, claim)
         return {

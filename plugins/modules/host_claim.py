@@ -119,7 +119,7 @@ options:
     description:
       - The hash of the cluster's CA, as C(kubeadm join --discovery-token-ca-cert-hash) takes it.
       - With O(state=present), a host that carries that very cluster already may be claimed (adoption).
-      - With O(state=absent), a host that carries a cluster with another CA is refused.
+      - With O(state=absent), a host that carries a cluster with another CA is refused, unless O(consent_wipe) is true.
     type: str
     default: ""
   released_before:
@@ -129,10 +129,15 @@ options:
   whole_cluster:
     description:
       - With O(state=absent), every machine of the cluster goes, so that it doesn't matter that this host's etcd is a member beside others.
+      - It has no effect on a host that carries something else than what was claimed. With neither O(id), O(ca_cert_hash) nor O(cluster_id),
+        the cluster on this host is meant.
     type: bool
     default: false
   consent_wipe:
-    description: With O(state=absent), consent to wipe the host whatever it carries. What it carries is lost.
+    description:
+      - With O(state=absent), consent to wipe the host whatever it carries. What it carries is lost.
+      - A host whose etcd answers and is a member beside others is refused all the same. Where its etcd gives no list of its members,
+        RV(message) says so.
     type: bool
     default: false
 extends_documentation_fragment:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from host_pool import GROUP, pool_documents
-from tasks import Playbook
+from host_pool import AWAY, GROUP, claimed, pool_documents
 from workspace import Run, Workspace, cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
@@ -31,8 +30,6 @@ SECRET = "correct horse battery"
 ROOT = Path(__file__).resolve().parents[2]
 CLAIM = Path("/var/lib/kubeadm-control-plane/claim.json")
 HERE = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-# Nothing listens on port 1: a host that doesn't answer, at once.
-AWAY = {"ansible_host": "127.0.0.1", "ansible_port": 1, "ansible_connection": "ssh"}
 
 
 @pytest.fixture
@@ -283,51 +280,6 @@ def test_the_question_that_the_documentation_asks_of_each_host(tmp_path: Path) -
     assert not CLAIM.exists()
 
 
-class Stored:
-    """A stored cluster with one machine whose host was claimed, and calls of the module that releases it."""
-
-    def __init__(self, folder: Path, **status: t.Any) -> None:
-        self.store = FileStore(str(folder / "store"))
-        self._playbook = Playbook(folder, "", "", {"localhost": {}, "away": AWAY})
-        for document in cluster_documents("prod", replicas=1)[:2]:
-            self.store.create(document)
-        self.store.create(
-            {
-                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
-                "kind": "InventoryMachine",
-                "metadata": {"name": "m1", "namespace": "default"},
-                "spec": {"group": GROUP},
-                "status": status,
-            }
-        )
-        self._path = folder / "store"
-
-    def release(self, **options: t.Any) -> dict[str, t.Any]:
-        """Release the machine's host; its failure is a result."""
-        arguments = {
-            "cluster": "prod",
-            "store": {"path": str(self._path)},
-            "name": "m1",
-            "state": "absent",
-            "timeout": 2,
-        }
-        task = {
-            "kubeadm.control_plane.inventory_machine": {**arguments, **options},
-            "register": "result",
-            "ignore_errors": True,
-        }
-        found = self._path.parent / "result.json"
-        keep = {"ansible.builtin.copy": {"content": "{{ result | to_json }}", "dest": str(found), "mode": "0600"}}
-        self._playbook.play([{"name": "Release", **task}, {"name": "Keep", **keep}])
-        return dict(json.loads(found.read_text()))
-
-    def status(self) -> dict[str, t.Any]:
-        """The machine's stored status."""
-        found = self.store.get(("infrastructure.cluster.x-k8s.io", "InventoryMachine"), "default", "m1")
-        assert found is not None
-        return dict(found["status"])
-
-
 def test_a_machine_with_the_name_of_its_host_is_hidden_with_its_inventory(workspace: Workspace) -> None:
     """As adopted machines have it: the clusters' inventory has a host of that name, but not how it is reached."""
     store = FileStore(str(workspace.store))
@@ -361,40 +313,3 @@ def test_a_machine_with_the_name_of_its_host_is_hidden_with_its_inventory(worksp
     ):
         run = Workspace.run(["ansible-playbook", *order, "look.yml"], workspace.folder).succeeded()
         assert "not in this run's inventory" not in run.text, run.output
-
-
-def claimed(host: str, state: str = "Claimed") -> dict[str, t.Any]:
-    """The status of a machine with that host."""
-    claim = {"inventoryHost": host, "id": "id-1", "state": state}
-    return {"claim": claim, "connection": {"inventoryHost": host}, "machineID": "0" * 32, "state": "running"}
-
-
-def test_a_host_that_left_the_inventory_is_released_only_with_consent(tmp_path: Path) -> None:
-    """What is on it can't be wiped: that is said, and a lost host is given up by its name."""
-    stored = Stored(tmp_path, **claimed("burnt"))
-    result = stored.release()
-    assert result["failed"] and "inventory host burnt, which this run's inventory does not have" in result["msg"]
-    assert "-e machine_inventory_consent_forget=burnt" in result["msg"]
-    assert stored.status()["claim"]["state"] == "Claimed"
-    assert stored.release(consent_forget=["other"])["failed"]
-    result = stored.release(consent_forget=["burnt"])
-    assert result["changed"] and "given up unwiped" in result["msg"]
-    assert stored.status()["claim"]["state"] == "Released" and stored.status()["state"] == "missing"
-    assert stored.release() == {**stored.release(), "changed": False, "failed": False}
-
-
-def test_a_host_that_does_not_answer_stays_claimed(tmp_path: Path) -> None:
-    """SSH that fails is no evidence: nothing is given up."""
-    stored = Stored(tmp_path, **claimed("away"))
-    result = stored.release()
-    assert result["failed"] and "inventory host away was not reached" in result["msg"]
-    assert "machine_inventory_consent_forget=away" in result["msg"]
-    # That the release was begun is kept: by the next call the host may have been wiped by this one.
-    assert stored.status()["claim"]["state"] == "Releasing" and stored.status()["state"] == "running"
-
-
-def test_a_machine_without_a_host_has_nothing_to_release(tmp_path: Path) -> None:
-    """Never claimed, or given back before."""
-    stored = Stored(tmp_path)
-    assert not stored.release()["changed"]
-    assert not stored.release(name="unknown")["changed"]

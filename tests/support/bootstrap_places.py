@@ -8,12 +8,10 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
 
 KUBEADM = "#!/bin/sh\n[ $1 = version ] && echo v1.20.2\nexit 0\n"
-NO_ETCD = Credentials("/nonexistent/ca", "/nonexistent/crt", "/nonexistent/key")
 _BELOW = {
     "state": "state",
     "kubernetes": "kubernetes",

@@ -25,6 +25,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machi
 NETWORK = ("kcp0", "10.222.0.0/24", "10.223.0.0/16")
 GROUP = "kubeadm_pool"
 OWNER = "existing-hosts"
+# Nothing listens on port 1: a host that doesn't answer, at once.
+AWAY = {"ansible_host": "127.0.0.1", "ansible_port": 1, "ansible_connection": "ssh"}
 
 
 class HostPool:
@@ -146,3 +148,9 @@ def pool_documents(
     infrastructure["kind"] = "InventoryCluster"
     if endpoint:
         infrastructure["spec"]["controlPlaneEndpoint"] = {"host": endpoint, "port": port}
+
+
+def claimed(host: str) -> dict[str, t.Any]:
+    """Return the stored status of a machine with that host."""
+    claim = {"inventoryHost": host, "id": "id-1", "state": "Claimed"}
+    return {"claim": claim, "connection": {"inventoryHost": host}, "machineID": "0" * 32, "state": "running"}

@@ -46,9 +46,12 @@ class Credentials:
     key_file: str
 
 
-def kubeadm_credentials() -> Credentials:
-    """Return the files of kubeadm's health check of this machine's etcd."""
-    folder = os.path.join(certificates_dir(), "etcd")
+def kubeadm_credentials(folder: str = "") -> Credentials:
+    """Return the files of kubeadm's health check of this machine's etcd.
+
+    They are below the folder of kubeadm's certificates, by default this machine's.
+    """
+    folder = os.path.join(folder or certificates_dir(), "etcd")
     return Credentials(
         *(os.path.join(folder, name) for name in ("ca.crt", "healthcheck-client.crt", "healthcheck-client.key"))
     )

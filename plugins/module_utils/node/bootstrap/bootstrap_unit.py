@@ -25,7 +25,7 @@ from ...common import guard, kubernetes_facts, systemd_units
 from ...common.guard import NodeError
 from ...common.redact import redact
 from ...common.values import now_rfc3339
-from ...etcd import certificates_dir
+from ...etcd import certificates_dir, types
 from . import accounts, certificate_folders, etcd_folders, image_check, leftovers, script, script_messages
 from .phases import PhaseTimes
 
@@ -53,6 +53,7 @@ class Places:
     sentinel: str = script.SENTINEL
     kubeadm: str = "kubeadm"
     boot_id: str = guard.BOOT_ID_FILE
+    etcd_url: str = types.LOCAL_MEMBER
     disks: script.Disks = field(default_factory=script.Disks)
 
     @property

@@ -19,9 +19,8 @@ from ...common import kubernetes_facts, kubernetes_versions, settings, systemd_u
 from ...common.guard import NodeError, delete, exclusive, read_text
 from ...common.redact import redact
 from ...etcd import certificates_dir, data_dir
-from ...etcd.gateway import Credentials, kubeadm_credentials
+from ...etcd.gateway import kubeadm_credentials
 from ...etcd.snapshot import tool as etcd_tool
-from ...etcd.types import LOCAL_MEMBER
 from ...etcd.view import members_view
 from ..components import kubelet
 from ..host import host_facts
@@ -39,8 +38,6 @@ def reset(
     whole_cluster: bool = False,
     places: t.Optional[Places] = None,
     runner: systemd_units.Runner = systemd_units.run,
-    etcd_url: str = LOCAL_MEMBER,
-    credentials: t.Optional[Credentials] = None,
     cri_sockets: t.Sequence[str] = host_facts.CRI_SOCKETS,
 ) -> bool:
     """Reset kubeadm on this machine; return whether there was anything to undo.
@@ -65,8 +62,13 @@ def reset(
     data = etcd_folders.data(where)
     if not found and not data:
         return False
-    if data and not whole_cluster:
-        _require_no_membership(discard_etcd_data, data, etcd_url, credentials or kubeadm_credentials())
+    if not whole_cluster:
+        require_no_membership(where)
+        if data and not discard_etcd_data:
+            raise NodeError(
+                f"This machine holds etcd data ({', '.join(data)}), and wiping the last copy loses the cluster.",
+                "Nothing was changed. Remove its member through another machine first, then set discard_etcd_data.",
+            )
     if check:
         return True
     with exclusive(where.state):
@@ -92,23 +94,28 @@ def reset(
     return True
 
 
-def _require_no_membership(consent: bool, data: t.Sequence[str], url: str, credentials: Credentials) -> None:
-    if os.path.exists(credentials.certificate_file):
-        view = members_view([url], credentials)
-        own = next((identity for identity, witness in view.witnesses.items() if witness.url == url), 0)
-        others = [member for member in view.members if member.id != own]
-        if view.get(own) is not None and others:
-            names = ", ".join(member.name or member.hex_id for member in others)
-            raise NodeError(
-                f"The etcd on this machine is member {own:016x} beside {names}: wiping it now would leave a dead member"
-                " that counts against the quorum.",
-                "Nothing was changed. Remove the member first: etcd_member with state=absent, on another machine.",
-            )
-    if not consent:
+def require_no_membership(places: Places) -> bool:
+    """Refuse a machine whose etcd is a member beside others.
+
+    Returns whether that is known: an etcd that is stopped can't be asked for its members.
+    """
+    if not etcd_folders.data(places):
+        return True
+    folder = certificates_dir.certificates_dir(places.kubernetes, places.state, places.disks.kubelet)
+    credentials = kubeadm_credentials(folder)
+    if not os.path.exists(credentials.certificate_file):
+        return False
+    view = members_view([places.etcd_url], credentials)
+    own = next((identity for identity, witness in view.witnesses.items() if witness.url == places.etcd_url), 0)
+    others = [member for member in view.members if member.id != own]
+    if view.get(own) is not None and others:
+        names = ", ".join(sorted(member.name or member.hex_id for member in others))
         raise NodeError(
-            f"This machine holds etcd data ({', '.join(data)}), and wiping the last copy loses the cluster.",
-            "Nothing was changed. Remove its member through another machine first, then set discard_etcd_data.",
+            f"The etcd on this machine is member {own:016x} beside {names}: wiping it now would leave a dead member"
+            " that counts against the quorum.",
+            "Nothing was wiped. Remove the member first: etcd_member with state=absent, on another machine.",
         )
+    return view.reachable
 
 
 def _unmount(folder: str) -> None:

@@ -32,6 +32,10 @@ from .host_facts import HostPlaces
 CLUSTERS_KEPT = 100
 POLL_SECONDS = 0.25
 FOREIGN = "ForeignCluster"
+UNKNOWN_MEMBER = (
+    ". Its etcd gave no list of its members: see on another host of that cluster, if one is left, that this host's member is removed"
+    " (etcd_member_info); one that is left in the list counts against the quorum"
+)
 
 
 @dataclass(frozen=True)
@@ -228,6 +232,7 @@ class Release:
     ``id`` is "" where none was ever recorded.
 
     ``released_before``: an earlier call began this release, so that a host that is another cluster's by now is no contradiction.
+    ``whole_cluster``: every etcd member of the machine's cluster goes.
     """
 
     id: str
@@ -275,17 +280,27 @@ def release(
     found = host_facts.evidence(where)
     if present is not None and present.id != wanted.id and wanted.released_before and not wanted.consent:
         return False, f"the host was released before and is {present.owner()}'s by now"
-    if not wanted.consent:
-        _refuse_other(wanted, present, found, where)
+    other = _something_else(wanted, present, found, where)
+    if other and not wanted.consent:
+        raise NodeError(
+            f"This host carries something else than what was claimed: {other}.",
+            "Nothing on it was changed. Look at it: wiping it loses what it carries for ever, and needs your consent.",
+        )
     if not found and present is None and not os.path.exists(where.claim):
         if unkept is not None:
             raise unkept
         return False, "nothing of the machine was left on the host"
+    # By hand the cluster on this host is meant, whosever it is. A run means its own: another one's members stay.
+    by_hand = not (wanted.id or wanted.ca_cert_hash or run.cluster_id)
+    whole_cluster = wanted.whole_cluster and (by_hand or not other)
+    # Before the host leaves its endpoint. A run without a consent has removed the member, whose etcd has ended since.
+    known = whole_cluster or reset.require_no_membership(where.node) or not wanted.consent
+    note = "" if known else UNKNOWN_MEMBER
     if check:
-        return True, "the host would be reset and released"
+        return True, f"the host would be reset and released{note}"
     # The endpoint's address goes to another host while there is an API server here yet.
     (leave or departure.leave)(check=False)
-    (undo or reset.reset)(discard_etcd_data=True, check=False, whole_cluster=wanted.whole_cluster, places=where.node)
+    (undo or reset.reset)(discard_etcd_data=True, check=False, whole_cluster=whole_cluster, places=where.node)
     _wait_for_the_end(where)
     with guard.exclusive(where.node.state):
         left = host_facts.evidence(where)
@@ -298,7 +313,7 @@ def release(
             _compare(run, where, keep=True)
         _unlink(os.path.join(where.node.state, "fencing"))
         _unlink(where.claim)
-    return True, "the host was reset and released"
+    return True, f"the host was reset and released{note}"
 
 
 def _wait_for_the_end(where: HostPlaces) -> None:
@@ -315,20 +330,19 @@ def _claim_if_readable(where: HostPlaces) -> t.Optional[Claim]:
         return None
 
 
-def _refuse_other(wanted: Release, present: t.Optional[Claim], found: t.Sequence[str], where: HostPlaces) -> None:
-    carried = host_facts.ca_cert_hash(where)
+def _something_else(wanted: Release, present: t.Optional[Claim], found: t.Sequence[str], where: HostPlaces) -> str:
+    """Return what the host carries that isn't the machine's.
+
+    "" where nothing says so.
+    """
+    carried = host_facts.ca_cert_hashes(where)
     if present is not None and present.id != wanted.id:
-        reason = f"it is claimed by {present.owner()} since {present.claimed_at}, not by machine {wanted.machine}"
-    elif carried and wanted.ca_cert_hash and carried != wanted.ca_cert_hash:
-        reason = f"it carries a cluster with the CA {carried}, and this cluster's is {wanted.ca_cert_hash}"
-    elif present is None and found and not (carried and carried == wanted.ca_cert_hash) and not _started(wanted, where):
-        reason = f"it carries {', '.join(found)}, and nothing on it says that it is machine {wanted.machine}'s"
-    else:
-        return
-    raise NodeError(
-        f"This host carries something else than what was claimed: {reason}.",
-        "Nothing on it was changed. Look at it: wiping it loses what it carries for ever, and needs your consent.",
-    )
+        return f"it is claimed by {present.owner()} since {present.claimed_at}, not by machine {wanted.machine}"
+    if carried and wanted.ca_cert_hash and wanted.ca_cert_hash not in carried:
+        return f"it carries a cluster with the CA {carried[0]}, and this cluster's is {wanted.ca_cert_hash}"
+    if present is None and found and wanted.ca_cert_hash not in carried and not _started(wanted, where):
+        return f"it carries {', '.join(found)}, and nothing on it says that it is machine {wanted.machine}'s"
+    return ""
 
 
 def _started(wanted: Release, where: HostPlaces) -> bool:

@@ -122,20 +122,25 @@ def ca_cert_hash(places: HostPlaces) -> str:
     """Return kubeadm's hash of this host's cluster CA, "" without one.
 
     It is ``sha256:…`` of the CA's public key.
+    """
+    return next(iter(ca_cert_hashes(places)), "")
 
-    The public key is cut out of the certificate by hand: a node has no library that reads one.
+
+def ca_cert_hashes(places: HostPlaces) -> list[str]:
+    """Return the hashes of all CAs of this host's cluster.
+
+    While authorities are rotated, there are two; the first one signs. The public key is cut out of the certificate by hand: a node has no
+    library that reads one.
     """
     kubernetes = places.node.kubernetes
     folder = certificates_dir(kubernetes, places.node.state, places.kubelet_state)
     try:
         # A worker has the CA where caCertPath says; what kubeadm has made for its kubelet has the CA in any case.
         text = guard.read_text(os.path.join(folder, "ca.crt")) or _embedded(kubernetes)
-        found = _CERTIFICATE.search(text)
-        if not found:
-            return ""
-        return f"sha256:{hashlib.sha256(_public_key_info(base64.b64decode(found.group(1)))).hexdigest()}"
+        keys = [_public_key_info(base64.b64decode(found)) for found in _CERTIFICATE.findall(text)]
+        return [f"sha256:{hashlib.sha256(key).hexdigest()}" for key in keys]
     except (ValueError, IndexError):
-        return "unreadable"
+        return ["unreadable"]
 
 
 def _embedded(kubernetes: str) -> str:

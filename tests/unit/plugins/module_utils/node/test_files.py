@@ -22,7 +22,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import accounts, reset
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
@@ -184,16 +183,12 @@ def systemctl(command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(list(command), 0, "LoadState=not-found\nActiveState=inactive\n", "")
 
 
-NO_ETCD = Credentials("/nonexistent/ca", "/nonexistent/crt", "/nonexistent/key")
-
-
 def undo(where: Places, *, consent: bool = False, check: bool = False, sockets: t.Sequence[str] = ()) -> bool:
     return reset.reset(
         discard_etcd_data=consent,
         check=check,
         places=where,
         runner=systemctl,
-        credentials=NO_ETCD,
         cri_sockets=sockets,
     )
 
