@@ -65,7 +65,7 @@ def test_a_full_database(cluster: Cluster) -> None:
     cluster.fill_database(cluster.machines.names()[0])
     for text in (cluster.planned(), cluster.refused().text):
         assert "etcd alarm NOSPACE on member" in text, text
-        assert 'lab_ill_machines -b -f 1 -m kubeadm.control_plane.etcd_alarm -a "state=disarmed' in text, text
+        assert ' -b --private-key FILE -f 1 -m kubeadm.control_plane.etcd_alarm -a "state=disarmed' in text, text
     run = cluster.one_after_another("etcd_alarm", "state=disarmed compact=true defragment=true")
     assert "was disarmed" in run.text, run.output
     cluster.healthy()

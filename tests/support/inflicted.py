@@ -183,13 +183,12 @@ class Cluster:
     def one_after_another(self, module: str, arguments: str) -> Run:
         """Run a module on the cluster's machines as a user does who types what a message says: one machine after another."""
         self.machines.ssh(self.machines.names()[0], "true")
-        group = self.name.replace("-", "_") + "_machines"
+        hosts, key = ",".join(self.machines.control_plane()), str(self.workspace.folder / f"{self.name}.key")
         options = {
-            "ansible_ssh_private_key_file": str(self.workspace.folder / f"{self.name}.key"),
-            "ansible_ssh_common_args": "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
+            "ansible_ssh_common_args": "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
         }
-        words = ["-i", "inventory.clusters.yml", group, "-b", "-f", "1", "-m", f"kubeadm.control_plane.{module}"]
-        words += ["-a", arguments, "-e", json.dumps(options)]
+        words = ["-i", "inventory.clusters.yml", hosts, "-b", "--private-key", key, "-f", "1"]
+        words += ["-m", f"kubeadm.control_plane.{module}", "-a", arguments, "-e", json.dumps(options)]
         return self.workspace.run(["ansible", *words], self.workspace.folder)
 
     @contextlib.contextmanager

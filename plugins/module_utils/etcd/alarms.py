@@ -306,5 +306,7 @@ def _disarm(cluster: Cluster, raised: t.Sequence[Alarm]) -> None:
 def _title(view: View, member_id: int) -> str:
     member = view.get(member_id)
     return (
-        f"{member.name} ({to_hex(member_id)})" if member is not None else f"member {to_hex(member_id)}, which is gone"
+        f"{member.name} ({to_hex(member_id)})"
+        if member is not None
+        else f"member {to_hex(member_id)}, which is not listed"
     )

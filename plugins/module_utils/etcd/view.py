@@ -20,7 +20,8 @@ from .gateway import Credentials, Gateway, refusal
 from .types import Alarm, EtcdError, Member, MemberList, Status, to_hex
 
 MAX_MEMBERS = 50
-_ALARM_ERROR = re.compile(r"memberID:\d+ +alarm:")
+# Without an ID where the alarm names no member: etcd 3.5 raises CORRUPT so.
+_ALARM_ERROR = re.compile(r"(?:memberID:\d+ +)?alarm:")
 
 
 @dataclass(frozen=True)

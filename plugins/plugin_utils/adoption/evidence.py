@@ -257,8 +257,9 @@ def _endpoint(hub: t.Mapping[str, t.Any]) -> list[Problem]:
     text = "kubeadm-config has no controlPlaneEndpoint, without which kubeadm joins no further control plane machine"
     fix = (
         "Put a load balancer or virtual address before the API server, add it as controlPlaneEndpoint (kubectl -n kube-system edit configmap "
-        "kubeadm-config). Have the API server's certificate made again with it: delete apiserver.crt and apiserver.key in certificatesDir, run "
-        "kubeadm init phase certs apiserver --config FILE with that configuration, and restart kube-apiserver. Then adopt."
+        "kubeadm-config). Have the API servers' certificates made again with it, on every control plane host, one after another: move apiserver.crt and "
+        "apiserver.key in certificatesDir aside (back where the next command fails), run kubeadm init phase certs apiserver --config FILE with that "
+        "configuration, restart kube-apiserver, and wait until it answers. Then adopt."
     )
     return [Problem("NoControlPlaneEndpoint", "", text, fix)]
 

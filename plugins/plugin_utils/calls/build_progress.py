@@ -25,8 +25,6 @@ class BuildProgressAction(ActionBase):
     """Action plugin that runs its module and shows image builds' progress.
 
     The first new line of a build is shown at once, then the newest one every 15 s.
-
-    The first new line of a build is shown at once, then the newest one every 15 s.
     """
 
     _supports_check_mode = True

@@ -88,10 +88,6 @@ class Fence:
         takes a number above all others when it observes, and never for a step: the run that raised the number since the
         observation may have changed what the step was decided on.
 
-        A run that holds the lock and meets a higher number has a store that was restored, copied or created again. It takes a number above
-        all others when it observes, and never for a step: whoever raised the number since the observation may have changed what the
-        step was decided on.
-
         Args:
             highest: what was seen.
             sent: the number that the call had.

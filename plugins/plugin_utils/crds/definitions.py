@@ -318,8 +318,6 @@ def _with_owned_conditions(status: Object) -> Object:
 
     Readiness gates are conditions that another controller sets: by server-side apply of a list that is one thing,
     theirs would be all that is left.
-
-    Readiness gates are conditions that another client sets: by server-side apply of a list that is one thing, theirs would be all that is left.
     """
     conditions = status["properties"].get("conditions")
     if conditions is not None:

@@ -86,8 +86,6 @@ def refusal(version: str, tag: str, running: Mapping[str, Release]) -> tuple[str
 
     None where it can. The machines are of this Kubernetes version; the members are those that run.
 
-    The machines are of this Kubernetes version; the members are those that run.
-
     `running` has the members' releases by their names. An upgrade of etcd goes one minor version at a time, and to some only from a
     certain patch level on (etcd's upgrade guides). kubeadm checks none of this.
     """

@@ -117,8 +117,6 @@ def runner_role(namespace: str, found: Sequence[definitions.Kind], foreign: Sequ
 
     A namespace with clusters; the Role grants nothing beyond that need.
 
-    Of a namespace with clusters.
-
     Args:
         namespace: the namespace.
         found: the kinds that are installed.

@@ -6,12 +6,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import typing as t
 
 import pytest
 from etcd_cluster import EtcdCluster, EtcdMember, until
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.quorum import Figures
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.quorum import (
+    Figures,
+    figures,
+    member_states,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.alarms import (
     CORRUPT,
     DEFAULT_QUOTA,
@@ -21,7 +26,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.alarms 
     may_pause,
     quota_of,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import Cluster, MembershipError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
+    Cluster,
+    MembershipError,
+    remove_member,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Alarm
 
 Make = t.Callable[..., EtcdCluster]
@@ -147,6 +156,44 @@ def test_corrupt_is_disarmed_for_the_member_that_is_named_alone(make_cluster: Ma
     assert not disarm(through(cluster), CORRUPT, corrupt_member=bad).changed
     view = listed(through(cluster))
     assert may_pause(view, view.members[0]).allowed
+
+
+def test_with_corrupt_nothing_is_written_until_the_member_went_and_the_alarm_was_disarmed(make_cluster: Make) -> None:
+    """As the message says: the alarm stays when its member goes. Etcd 3.5.1 names no member in it."""
+    cluster = make_cluster(3, options=(*QUICK, "--experimental-corrupt-check-time=1s"))
+    bad = cluster.member("m3")
+    assert cluster.put(b"key", b"what-is-right") == 200
+    bad.process.send_signal(signal.SIGTERM)
+    bad.process.wait()
+    database = bad.directory / "data" / "member" / "snap" / "db"
+    database.write_bytes(database.read_bytes().replace(b"what-is-right", b"what-is-wrong"))
+    cluster.start(bad)
+    cluster.wait_ready()
+    until("etcd finds it", lambda: listed(through(cluster)).alarms)
+    [raised] = listed(through(cluster)).alarms
+    assert raised.alarm == CORRUPT and cluster.put(b"key", b"value") != 200
+    states = member_states(listed(through(cluster)).document())
+    assert figures(states) == Figures(3, 2 if raised.member_id else 3)
+    removed = remove_member(through(cluster), name="m3")
+    assert removed.changed and listed(through(cluster)).alarms == (raised,)
+    assert cluster.put(b"key", b"value") != 200
+    assert disarm(through(cluster), CORRUPT, corrupt_member=raised.member_id).alarms == ()
+    assert cluster.put(b"key", b"value") == 200
+
+
+def test_an_alarm_corrupt_that_names_a_member_that_stays_is_disarmed_first(make_cluster: Make) -> None:
+    """A member that has the alarm counts for nothing, so that the removal of another one is refused."""
+    cluster = make_cluster(3, options=QUICK)
+    named = cluster.id_of("m1")
+    with cluster.gateway(cluster.members[0]) as gateway:
+        gateway._post(
+            "alarm", "/v3/maintenance/alarm", {"action": "ACTIVATE", "memberID": str(named), "alarm": CORRUPT}
+        )
+    with pytest.raises(MembershipError) as refused:
+        remove_member(through(cluster), name="m3")
+    assert refused.value.reason == "QuorumAtRisk"
+    assert disarm(through(cluster), CORRUPT, corrupt_member=named).changed
+    assert remove_member(through(cluster), name="m3").changed
 
 
 def test_the_quota_is_the_manifests() -> None:

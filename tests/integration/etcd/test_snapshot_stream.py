@@ -152,9 +152,10 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(kept: Path, t
     assert files(kept) == []
 
 
-def test_a_corrupt_member_is_refused_and_a_neighbours_alarm_is_not_its_own(kept: Path) -> None:
-    with pytest.raises(SnapshotError) as refused:
-        from_stream(kept, lambda: iter([]), errors=["memberID:7 alarm:CORRUPT "])
+@pytest.mark.parametrize(("error", "said"), [("memberID:7 ", "take it on another node"), ("", "names no member")])
+def test_a_corrupt_member_is_refused_and_a_neighbours_alarm_is_not_its_own(kept: Path, error: str, said: str) -> None:
+    with pytest.raises(SnapshotError, match=said) as refused:
+        from_stream(kept, lambda: iter([]), errors=[f"{error}alarm:CORRUPT "])
     assert refused.value.reason == "MemberCorrupt"
     assert not kept.exists()
     stream = b"x" * 512 + hashlib.sha256(b"x" * 512).digest()

@@ -227,12 +227,18 @@ def _status(gateway: Gateway, wanted: Wanted) -> Status:
             f"this is the etcd cluster {to_hex(status.cluster_id)}, but {to_hex(wanted.cluster_id)} is meant."
             " No snapshot was taken.",
         )
-    # Every member repeats every alarm, also those of others. The list of alarms would need a quorum.
-    if any(re.match(rf"memberID:{status.member_id} +alarm:CORRUPT", text) for text in status.errors):
+    # Every member repeats every alarm, also those of others; one that names no member may mean this one. The list of
+    # alarms would need a quorum.
+    own = [re.match(rf"(memberID:{status.member_id} +)?alarm:CORRUPT", text) for text in status.errors]
+    if any(own):
+        named = any(each and each[1] for each in own)
         raise SnapshotError(
             "MemberCorrupt",
             f"etcd member {to_hex(status.member_id)} has the alarm CORRUPT: what it holds is not to be relied on."
-            " No snapshot was taken; take it on another node.",
+            " No snapshot was taken; take it on another node."
+            if named
+            else "etcd has the alarm CORRUPT, which names no member: what this one holds is not to be relied on."
+            " No snapshot was taken; find the member that differs and remove it first (docs/standalone_modules.md).",
         )
     return status
 

@@ -32,8 +32,8 @@ from ..conditions.control_plane import answers_with_quorum, strangers, stray_las
 from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin, why_not_ready
 from ..conditions.node_registration import configuration, registered_taints, taint_title
 from ..snapshot.typed_snapshot import MachineView, View
+from . import etcd_alarms
 from . import expired_certificates as on_disk
-from . import no_space
 from .nodes_without_machine import labelled_workers, silent_since, unmanaged_nodes
 from .outage import votes, way_out
 
@@ -60,7 +60,6 @@ OTHER_NAME = (
     "Where its Node has another name than the machine (kubectl get nodes), say that it is this machine's: its provider records status.machineID "
     "(docs/provider_contract.md), or a cloud controller gives both the same providerID."
 )
-_CORRUPT_FIX = "Do not use this member's data. Compare the members (etcdctl endpoint hashkv) and replace the machine whose member differs."
 
 
 @dataclass(frozen=True)
@@ -333,9 +332,9 @@ def _alarms(view: View, ignored: Collection[str]) -> list[Trouble]:
     for alarm in view.etcd.get("alarms") or ():
         if alarm.get("memberID") in ignored:
             continue
-        kind = clip(str(alarm.get("alarm")), 40)
-        text = f"etcd alarm {kind} on {titles.get(str(alarm.get('memberID')), 'a member that is not listed')}"
-        fix = _CORRUPT_FIX if kind == "CORRUPT" else no_space.way_out(view)
+        kind, member = clip(str(alarm.get("alarm")), 40), str(alarm.get("memberID"))
+        text = f"etcd alarm {kind} on {titles.get(member, f'a member that is not listed ({member})')}"
+        fix = etcd_alarms.corrupt(view) if kind == "CORRUPT" else etcd_alarms.no_space(view)
         found.append(Trouble(ETCD_HEALTHY, "EtcdAlarm", text, fix, False))
     return found
 

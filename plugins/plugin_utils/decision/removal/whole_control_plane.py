@@ -29,7 +29,7 @@ WAITING_FOR_MACHINES = "WaitingForMachineDeletion"
 COMPLETED = "DeletionCompleted"
 OBJECTS_IN_ITSELF = "ObjectsInItself"
 MOVE_OUT = (
-    'Carry them to files first (playbook kubeadm.control_plane.move, -e \'{"control_plane_move_to": {"path": "store"}}\') and name that store '
+    'Carry them to files first (playbook kubeadm.control_plane.move, -e \'{"control_plane_move_to": {"path": "/FOLDER/store"}}\') and name that store '
     "in the inventory. A mark of deletion stays behind then: the cluster lives on, and the playbook delete deletes it where you want that."
 )
 _SHOWN = 10

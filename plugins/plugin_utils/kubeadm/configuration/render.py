@@ -252,12 +252,6 @@ def _unwritable(one: fields.Field, value: Any, path: str, target: Target) -> Non
     """Write a field that the target API lacks as a flag.
 
     Nothing is done where nothing is lost or where the value is moved elsewhere; without a flag its loss is reported.
-
-    Nothing is done where nothing is lost or where the value is moved elsewhere; else its loss is reported.
-
-    Nothing is done where nothing is lost or where the value is moved elsewhere; a loss is reported.
-
-    Nothing is done where nothing is lost or where the value is moved elsewhere.
     """
     if value in one.same_before or value in ({}, [], ""):
         return

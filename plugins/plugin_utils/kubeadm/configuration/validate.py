@@ -273,9 +273,7 @@ def subnets(
 ) -> list[Network]:
     """Check service or pod CIDR blocks; return those that parse.
 
-    The rules are kubeadm's: valid, one or a dual-stack pair, sizes.
-
-    They must be valid, one or a dual-stack pair, and of the right sizes.
+    The rules are kubeadm's: they must be valid, one or a dual-stack pair, and of the right sizes.
     """
     found: list[Network] = []
     for block in blocks:

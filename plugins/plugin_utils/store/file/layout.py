@@ -16,6 +16,10 @@ JOURNAL_FOLDER = "journal"
 LOCKS_FOLDER = "locks"
 # A file name has at most 255 bytes.
 NAME_BYTES = 255 - len(".yaml")
+# Fields of metadata that are the store's, never the caller's.
+OWN_FIELDS = ("uid", "creationTimestamp", "generation", "resourceVersion")
+# A pause of a namespace is the one object that users write there themselves (docs/eda.md).
+_BY_HAND = 'one that is made by hand needs in metadata uid: by-hand, resourceVersion: "1", generation: 1 and creationTimestamp: "2026-01-01T00:00:00Z"'
 
 
 def object_path(directory: str, kind_ref: KindRef, namespace: str, name: str) -> str:
@@ -51,6 +55,30 @@ def identity(obj: Object) -> tuple[KindRef, str, str]:
     base.check_namespace(t.cast(str, namespace))
     base.check_name(t.cast(str, name))
     return kind_ref, t.cast(str, namespace), t.cast(str, name)
+
+
+def wrong_in(obj: t.Any, kind_ref: KindRef, namespace: str, name: str) -> str:
+    """Return what is wrong in an object's file, "" where nothing is.
+
+    Nothing is quoted: the file may be a Secret's.
+    """
+    wrong = []
+    try:
+        same = base.kind_ref_of(obj) == kind_ref and identity(obj)[1:] == (namespace, name)
+    except (base.StoreError, AttributeError, TypeError):
+        same = False
+    if not same:
+        wrong.append("apiVersion, kind, metadata.namespace and metadata.name have to be those of its path")
+    try:
+        metadata = obj["metadata"]
+        complete = all(metadata[field] for field in OWN_FIELDS) and int(metadata["resourceVersion"]) > 0
+        complete = complete and int(metadata["generation"]) > 0 and base.is_shaped(obj)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        complete = False
+    if not complete:
+        made = kind_ref == ("", "ConfigMap")
+        wrong.append(_BY_HAND if made else "a field that the store writes is missing, or one has another form")
+    return "; ".join(wrong)
 
 
 def kind_folder(kind_ref: KindRef) -> str:

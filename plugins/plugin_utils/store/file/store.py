@@ -23,7 +23,7 @@ from .. import base, yaml_text
 from ..base import KindRef, Object, Objects
 from ..read_once import View
 from . import disk
-from .layout import SECRET, identity, kind_folder, object_path
+from .layout import OWN_FIELDS, SECRET, identity, kind_folder, object_path, wrong_in
 
 FORMAT_VERSION = 1
 FORMAT_FILE = "store.yaml"
@@ -33,8 +33,6 @@ VAULT_HEADER = b"$ANSIBLE_VAULT;"
 Names = list[str]
 # Ansible's VaultLib.encrypt and VaultLib.decrypt fit.
 Cipher = t.Callable[[bytes], t.Union[bytes, str]]
-# Fields of metadata that are the store's, never the caller's.
-_OWN_FIELDS = ("uid", "creationTimestamp", "generation", "resourceVersion")
 
 
 class FileStore(base.Store):
@@ -173,7 +171,7 @@ class FileStore(base.Store):
             metadata, current = obj["metadata"], stored["metadata"]
             base.check_unchanged(kind_ref, stored, metadata.get("resourceVersion"), metadata.get("uid"))
             base.check_deletion_untouched(kind_ref, metadata, current)
-            for field in _OWN_FIELDS:
+            for field in OWN_FIELDS:
                 metadata[field] = current[field]
             if obj == stored:
                 return stored
@@ -339,15 +337,10 @@ class FileStore(base.Store):
         except ValueError as error:
             # The parser's words may quote the line, and a Secret's line is secret.
             raise _damaged(path, "it is not valid YAML" if kind_ref == SECRET else str(error)) from None
-        try:
-            same = base.kind_ref_of(obj) == kind_ref and identity(obj)[1:] == (namespace, name)
-            metadata = obj["metadata"]
-            complete = all(metadata[field] for field in _OWN_FIELDS) and int(metadata["resourceVersion"]) > 0
-            complete = complete and int(metadata["generation"]) > 0 and base.is_shaped(obj)
-        except (base.StoreError, AttributeError, KeyError, TypeError, ValueError):
-            same = complete = False
-        if not same or not complete:
-            raise _damaged(path, f"it is not the {base.describe(kind_ref, namespace, name)} as the store wrote it")
+        if wrong := wrong_in(obj, kind_ref, namespace, name):
+            raise _damaged(
+                path, f"it is not the {base.describe(kind_ref, namespace, name)} as the store wrote it: {wrong}"
+            )
         return obj
 
     def _decrypted(self, raw: bytes, path: str) -> bytes:

@@ -146,7 +146,10 @@ def test_no_endpoint_no_further_machine(hand: HandMade) -> None:
     said = refused(hand)["NoControlPlaneEndpoint"]
     assert "controlPlaneEndpoint" in said
     # kubeadm keeps a certificate that is there, and reads the new endpoint from a file.
-    assert "delete apiserver.crt and apiserver.key in certificatesDir" in said
+    assert (
+        "on every control plane host, one after another: move apiserver.crt and apiserver.key in certificatesDir aside"
+        in said
+    )
     assert "kubeadm init phase certs apiserver --config FILE" in said
 
 

@@ -272,15 +272,30 @@ def test_a_machine_without_a_node_yet_is_waited_for_ten_minutes() -> None:
 
 
 def test_a_full_database_is_told_with_the_command_that_makes_room() -> None:
-    """The group's name is the inventory plugin's, whose characters Ansible allows."""
+    """The machines by their names: a group's is another one where two namespaces have a cluster of that name."""
     builder = healthy(3)
-    builder.snapshot["cluster"]["metadata"]["name"] = "prod-1.eu"
     builder.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "NOSPACE"})
     [why] = decide(builder.build())["blockedOn"]
     assert "etcd alarm NOSPACE on member m2" in why["message"]
-    assert (
-        'prod_1_eu_machines -b -f 1 -m kubeadm.control_plane.etcd_alarm -a "state=disarmed compact=true' in why["fix"]
-    )
+    command = "ansible -i INVENTORY m1,m2,m3 -b --private-key FILE -f 1 -m kubeadm.control_plane.etcd_alarm -a "
+    assert f'{command}"state=disarmed compact=true' in why["fix"] and "FILE is the SSH key of prod-ssh" in why["fix"]
+
+
+@pytest.mark.parametrize("named", [member_id("m2"), "00000000000000ff", "0000000000000000"])
+def test_a_corrupt_member_is_removed_and_the_alarm_disarmed_before_a_run_replaces_its_machine(named: str) -> None:
+    """Etcd refuses every write of a run while the alarm is raised, and the alarm stays when its member goes."""
+    builder = healthy(3)
+    builder.workload["etcd"]["alarms"].append({"memberID": named, "alarm": "CORRUPT"})
+    [why] = decide(builder.build())["blockedOn"]
+    assert f"({named})" in why["message"]
+    steps = [
+        "hashkv",
+        "-m kubeadm.control_plane.etcd_member -a ",
+        "corrupt_member=ID",
+        "control_plane_machines=NAME",
+    ]
+    found = [why["fix"].index(each) for each in steps]
+    assert found == sorted(found)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +340,7 @@ def test_existing_hosts_are_named_as_the_users_inventory_has_them() -> None:
         builder.entry(name)["infrastructureMachine"]["status"]["claim"] = {"inventoryHost": f"cp-{number}"}
     builder.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "NOSPACE"})
     [why] = decide(builder.build())["blockedOn"]
-    assert " cp-1,cp-2,cp-3 -b -f 1 -m kubeadm.control_plane.etcd_alarm " in why["fix"]
+    assert " cp-1,cp-2,cp-3 -b -f 1 -m kubeadm.control_plane.etcd_alarm " in why["fix"] and "FILE" not in why["fix"]
 
 
 @pytest.mark.parametrize("taints", [None, []])

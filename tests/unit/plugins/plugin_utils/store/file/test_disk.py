@@ -15,6 +15,9 @@ from store_objects import MACHINE, SECRET, machine, secret
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.pause import paused_because
+
+PAUSE = "name: kubeadm-control-plane-pause, namespace: default"
 
 
 def mode(path):
@@ -108,6 +111,25 @@ def test_a_damaged_file_is_named_and_left(store, tmp_path, content):
             call()
         assert str(path) in str(caught.value) and "backup" in str(caught.value)
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("metadata", "path_too"),
+    [("", True), ("{creationTimestamp: null, name: kubeadm-control-plane-pause}", True), (f"{{{PAUSE}}}", False)],
+)
+def test_a_pause_that_is_made_by_hand_is_told_what_it_lacks(store, tmp_path, metadata, path_too):
+    """The second one is what kubectl create configmap --dry-run=client -o yaml writes."""
+    store.create(machine())
+    (folder := tmp_path / "store/default/configmap").mkdir()
+    path = folder / "kubeadm-control-plane-pause.yaml"
+    path.write_text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n")
+    with pytest.raises(base.StoreError) as caught:
+        paused_because(store, "default")
+    assert ("metadata.namespace and metadata.name have to be those of its path" in str(caught.value)) is path_too
+    own = ["uid: by-hand", 'resourceVersion: "1"', "generation: 1", 'creationTimestamp: "2026-01-01T00:00:00Z"']
+    assert all(each in str(caught.value) for each in own)
+    path.write_text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{{', '.join([PAUSE, *own])}}}\n")
+    assert "is there" in paused_because(store, "default")
 
 
 def test_a_damaged_secret_is_not_quoted(store, tmp_path):
