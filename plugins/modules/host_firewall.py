@@ -16,7 +16,8 @@ author:
 description:
   - Finds which firewall a host has, and which of the ports that a control plane needs it doesn't open.
   - Opens them in nftables, by rules at the head of one chain, now and at boot. The host's other rules are not loaded again, and stay as they are.
-  - firewalld, ufw and rules of iptables are not opened. The error has the commands for it.
+  - firewalld, ufw, rules of iptables, and several chains that filter are not opened. The error has the commands for it. Where another chain of nftables
+    is the only one that filters, it names that for O(chain).
 options:
   state:
     description: With V(open) it is opened, with V(asked) nothing is changed.
@@ -73,7 +74,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 firewall:
-  description: nftables, firewalld, ufw, or another chain that filters; empty where nothing is kept out.
+  description: nftables, firewalld, ufw, or the other chains that filter; empty where nothing is kept out.
   returned: success
   type: str
   sample: nftables

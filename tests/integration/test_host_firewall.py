@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import typing as t
 from pathlib import Path
@@ -168,19 +169,13 @@ def test_a_host_that_keeps_nothing_out_is_left_alone(host: Host) -> None:
 
 
 def test_what_cannot_be_opened_is_refused_with_the_commands(host: Host) -> None:
-    """No configuration, or one without the chain; another chain that filters; another firewall. Nothing is changed then."""
+    """No configuration, or one without the chain; another firewall. Nothing is changed then."""
     host.has(CHAIN.format(policy="drop"))
     own = host.rules()
     host.run("sh", "-c", "echo 'flush ruleset' > /etc/nftables.conf")
     assert "nft refuses the rules for inet filter input" in host.open(ETCD)["msg"]
     host.run("rm", "/etc/nftables.conf")
     assert "would be closed after the next boot" in host.open(ETCD)["msg"]
-    host.run(
-        "nft", "add table ip filter; add chain ip filter INPUT { type filter hook input priority 0; policy drop; }"
-    )
-    said = host.open(ETCD, VRRP)["msg"]
-    assert "is the chain ip filter INPUT" in said
-    assert "iptables -I INPUT -s 192.0.2.0/24 -p tcp --dport 2379:2380 -j ACCEPT; ip6tables" in said
     host.run("sh", "-c", "mkdir -p /etc/ufw && echo ENABLED=yes > /etc/ufw/ufw.conf")
     assert "ufw allow proto tcp from 192.0.2.0/24 to any port 2379:2380;" in host.open(ETCD)["msg"]
     host.runs(firewalld="active")
@@ -189,6 +184,57 @@ def test_what_cannot_be_opened_is_refused_with_the_commands(host: Host) -> None:
     assert "rule family=ipv6 source address=2001:db8::/32 port port=2379-2380 protocol=tcp accept" in said
     assert host.open(API, state="asked")["closed"] == ["tcp 6443"]
     assert host.rules() == own
+
+
+IPV4, IPV6 = "-s 192.0.2.0/24 -p tcp --dport 2379:2380 -j ACCEPT", "-s 2001:db8::/32 -p tcp --dport 2379:2380 -j ACCEPT"
+
+
+@pytest.mark.parametrize(
+    ("chains", "said"),
+    [
+        (
+            ["ip filter INPUT"],
+            f"by hand, and where the rules are loaded at boot: iptables -I INPUT {IPV4}; iptables -I INPUT -p vrrp -j ACCEPT. Then",
+        ),
+        (["ip6 filter INPUT"], f": ip6tables -I INPUT {IPV6}; ip6tables -I INPUT -p vrrp -j ACCEPT. Then"),
+        (["inet myfw in", "arp filter INPUT"], "Name it in host_firewall_chain: inet myfw in."),
+        (["ip myfw in"], "Name it in host_firewall_chain: ip myfw in."),
+        (
+            ["inet filter input", "ip myfw in", "ip6 filter INPUT"],
+            "by hand, in each chain, since it may drop what another one accepts, and where the rules are loaded at boot: "
+            "nft insert rule inet filter input ip saddr 192.0.2.0/24 tcp dport 2379-2380 accept; "
+            "nft insert rule inet filter input ip6 saddr 2001:db8::/32 tcp dport 2379-2380 accept; "
+            "nft insert rule inet filter input meta l4proto 112 accept; "
+            "nft insert rule ip myfw in ip saddr 192.0.2.0/24 tcp dport 2379-2380 accept; "
+            f"nft insert rule ip myfw in meta l4proto 112 accept; ip6tables -I INPUT {IPV6}; ip6tables",
+        ),
+    ],
+    ids=["iptables", "ip6tables", "the only one", "the only one, of IPv4", "several"],
+)
+def test_another_chain_is_opened_by_its_own_commands(host: Host, chains: list[str], said: str) -> None:
+    """An accept in one chain keeps no other one from dropping. A chain that could be opened here is to be named; nft takes the commands."""
+    for chain in chains:
+        host.run("nft", f"add table {chain.rpartition(' ')[0]}")
+        host.run("nft", f"add chain {chain} {{ type filter hook input priority 0; policy drop; }}")
+    for more in ({}, {"_ansible_check_mode": True}):
+        refused = host.open(ETCD, VRRP, **more)["msg"]
+        assert said in refused and "Nothing was changed" in refused
+    for command in re.findall(r"nft (insert rule [^;]+ accept)", refused):
+        host.run("nft", command)
+    # What comes from IPv4 alone is no matter of a chain for IPv6.
+    if chains == ["ip6 filter INPUT"]:
+        assert host.open({"what": "10250", "sources": ["192.0.2.0/24"]})["firewall"] == ""
+
+
+@pytest.mark.parametrize(("family", "opened"), [("inet", 3), ("ip", 2)])
+def test_the_chain_that_is_named_is_opened(host: Host, family: str, opened: int) -> None:
+    """Of any name; what comes from IPv6 is no matter of one for IPv4."""
+    table = f"{family} myfw"
+    host.has(CHAIN.format(policy="drop").replace("inet filter", table).replace("chain input", "chain in"))
+    assert f"Name it in host_firewall_chain: {table} in." in host.open(ETCD, VRRP)["msg"]
+    assert len(host.open(ETCD, VRRP, chain=f"{table} in")["closed"]) == opened
+    assert host.run("nft", "list", "chain", *table.split(), "in").count("kubeadm.control_plane: ") == opened
+    assert not host.open(ETCD, VRRP, chain=f"{table} in")["changed"]
 
 
 @pytest.mark.parametrize(

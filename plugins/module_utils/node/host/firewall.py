@@ -26,6 +26,8 @@ MAIN = "etc/nftables.conf"
 # Not in nftables.d: a configuration may include all of that folder before the chain is there.
 OWN = "etc/kubeadm-control-plane.nft"
 SERVICE = "nftables.service"
+# iptables' own chains: its programs open them.
+_IPTABLES = {"ip filter INPUT": "iptables", "ip6 filter INPUT": "ip6tables"}
 VRRP = "vrrp"
 _PREFIX = "kubeadm.control_plane: "
 _CHAIN = re.compile(r"(inet|ip|ip6) [A-Za-z_][\w-]* [A-Za-z_][\w-]*\Z")
@@ -68,13 +70,25 @@ class Opening:
 
     def rule(self) -> str:
         """Return it as a rule of nftables."""
-        family = "ip6" if ":" in self.source else "ip"
-        source = f"{family} saddr {self.source} " if self.source else ""
+        return f'{self._accept} comment "{_PREFIX}{self}"'
+
+    @property
+    def _accept(self) -> str:
+        source = f"{self._family} saddr {self.source} " if self.source else ""
         match = "meta l4proto 112" if self.what == VRRP else f"tcp dport {self.what}"
-        return f'{source}{match} accept comment "{_PREFIX}{self}"'
+        return f"{source}{match} accept"
+
+    @property
+    def _family(self) -> str:
+        """Family of its network, "" for all networks."""
+        return "" if not self.source else "ip6" if ":" in self.source else "ip"
+
+    def concerns(self, chain: str) -> bool:
+        """Return whether a chain of nftables sees what comes from its network."""
+        return not self._family or chain.split()[0] not in {"ip", "ip6"} - {self._family}
 
     def command(self, firewall: str) -> str:
-        """Return what opens it by hand in another firewall."""
+        """Return what opens it by hand in a firewall or chain."""
         ports = "" if self.what == VRRP else self.what.replace("-", ":")
         if firewall == "ufw":
             return f"ufw allow {'proto vrrp' if not ports else 'proto tcp'} from {self.source or 'any'} to any{f' port {ports}' if ports else ''}"
@@ -85,9 +99,12 @@ class Opening:
                 return f"firewall-cmd --permanent {added}"
             family = "ipv6" if ":" in self.source else "ipv4"
             return f"firewall-cmd --permanent --add-rich-rule='rule family={family} source address={self.source} {target} accept'"
-        program = "ip6tables" if ":" in self.source else "iptables"
+        if firewall not in _IPTABLES:
+            return f"nft insert rule {firewall} {self._accept}"
         source = f"-s {self.source} " if self.source else ""
-        return f"{program} -I INPUT {source}{'-p vrrp' if not ports else f'-p tcp --dport {ports}'} -j ACCEPT"
+        return (
+            f"{_IPTABLES[firewall]} -I INPUT {source}{'-p vrrp' if not ports else f'-p tcp --dport {ports}'} -j ACCEPT"
+        )
 
 
 @dataclass(frozen=True)
@@ -95,6 +112,7 @@ class State:
     """Kind of firewall ("" for none), and which openings are not there.
 
     ``lacking`` are those that no rule of the host's own has, ``text`` and ``rules`` the own file and the handles of own rules by opening.
+    ``chains`` are those of nftables that filter, where they aren't the one that is opened alone.
     """
 
     kind: str
@@ -102,6 +120,7 @@ class State:
     lacking: tuple[Opening, ...] = ()
     text: str = ""
     rules: t.Mapping[str, t.Sequence[int]] = field(default_factory=dict)
+    chains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,15 +145,21 @@ class Firewall:
         if re.search(r"^ENABLED=yes", read_text(os.path.join(self.root, "etc/ufw/ufw.conf")), re.MULTILINE):
             return State("ufw", tuple(openings))
         chains = self._chains()
-        others = [name for name, found in chains.items() if name != self.chain and _filters(found)]
-        if others:
-            return State(f"the chain {others[0]}", tuple(openings))
-        if not _filters(chains.get(self.chain) or []):
+        filtering = tuple(
+            name
+            for name, found in chains.items()
+            if _filters(found) and (name == self.chain or any(each.concerns(name) for each in openings))
+        )
+        if not filtering:
             return State("")
+        if filtering != (self.chain,):
+            kind = f"the chain{'s' if len(filtering) > 1 else ''} {', '.join(filtering)}"
+            return State(kind, tuple(openings), chains=filtering)
         text = self._file(OWN)
         handles = _handles(chains[self.chain])
         kept = text.splitlines() if self._include in self._file(MAIN).splitlines() else []
-        lacking = tuple(each for each in openings if not _accepted(chains[self.chain], each))
+        seen = [each for each in openings if each.concerns(self.chain)]
+        lacking = tuple(each for each in seen if not _accepted(chains[self.chain], each))
         closed = [each for each in lacking if str(each) not in handles or self._line(each) not in kept]
         return State("nftables", tuple(closed), lacking, text, handles)
 
@@ -150,11 +175,9 @@ class Firewall:
         if not before.kind:
             return before, before
         if before.kind != "nftables":
-            kind = before.kind if before.kind in ("firewalld", "ufw") else "iptables"
-            words = [each.command(kind) for each in openings] + ["firewall-cmd --reload"] * (kind == "firewalld")
             raise NodeError(
-                f"The firewall of this host is {before.kind}, and only nftables with the chain {self.chain} is opened here. Nothing was changed.",
-                f"Open it by hand: {'; '.join(words)}. Then leave host_firewall_open out.",
+                f"This host is filtered by {before.kind}, and only nftables with the chain {self.chain} alone is opened here. Nothing was changed.",
+                _by_hand(before, openings),
             )
         lines = [self._line(each) for each in before.lacking]
         text = "\n".join([_HEADER, *lines, ""]) if lines else ""
@@ -240,7 +263,8 @@ class Firewall:
         except ValueError as error:
             raise NodeError("What nft lists can't be read.", "Run nft --json list ruleset there.") from error
         for each in (item["chain"] for item in listed if "chain" in item):
-            if each.get("hook") == "input" and each.get("type") == "filter":
+            # ARP has no ports.
+            if each.get("hook") == "input" and each.get("type") == "filter" and each["family"] != "arp":
                 found[f"{each['family']} {each['table']} {each['name']}"] = [each]
         for each in (item["rule"] for item in listed if "rule" in item):
             name = f"{each['family']} {each['table']} {each['chain']}"
@@ -261,6 +285,19 @@ class Firewall:
             return timed_command.run(words).stdout.strip()
         except NodeError:
             return ""
+
+
+def _by_hand(state: State, openings: t.Sequence[Opening]) -> str:
+    """Return the remedy for a firewall that isn't opened here."""
+    if len(state.chains) == 1 and state.chains[0] not in _IPTABLES and _CHAIN.match(state.chains[0]):
+        return f"Name it in host_firewall_chain: {state.chains[0]}."
+    if not state.chains:
+        words = [each.command(state.kind) for each in openings]
+        words += ["firewall-cmd --reload"] * (state.kind == "firewalld")
+        return f"Open it by hand: {'; '.join(words)}. Then leave host_firewall_open out."
+    words = [each.command(chain) for chain in state.chains for each in openings if each.concerns(chain)]
+    each_one = " in each chain, since it may drop what another one accepts," if len(state.chains) > 1 else ""
+    return f"Open it by hand,{each_one} and where the rules are loaded at boot: {'; '.join(words)}. Then leave host_firewall_open out."
 
 
 def _filters(found: t.Sequence[t.Mapping[str, t.Any]]) -> bool:
