@@ -10,6 +10,7 @@ import typing as t
 
 from ..module_utils.common import settings
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.providers.contract import described_worker
 from ..plugin_utils.records.workers import worker_objects
 
@@ -30,12 +31,24 @@ class ActionModule(ControlPlaneAction):
             return {
                 "changed": any(each["machine"] is None for each in arguments["workers"]),
                 "machines": [],
+                "failed_workers": [],
                 "until": 0,
             }
         self.check_lock(arguments)
-        names = [worker_objects.create_worker(objects, entry) for entry in arguments["workers"]]
+        machines, failed = [], []
+        for entry in arguments["workers"]:
+            name = entry["machine"]
+            try:
+                name = worker_objects.create_worker(objects, entry)
+                machines.append(described_worker(objects, name, arguments["providers"]))
+            except ControlPlaneFailure as error:
+                if not name:
+                    # It has no Machine that the next decision could know by its name: it would be tried again and again.
+                    raise
+                failed.append({"name": name, "message": str(error)})
         return {
             "changed": len(objects.workers) > before,
-            "machines": [described_worker(objects, name, arguments["providers"]) for name in names],
+            "machines": machines,
+            "failed_workers": failed,
             "until": time.time() + settings.WORKERS_STEP,
         }

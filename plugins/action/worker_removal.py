@@ -59,11 +59,14 @@ class ActionModule(ControlPlaneAction):
         caller = self.machine_caller(arguments, objects)
         looked = self._looked(arguments)
         waiting = self.waiting(objects.name, min(settings.WORKERS_SLICE, arguments["timeout"]))
-        left, ready = {name: "" for name in arguments["workers"] if objects.machine(name) is not None}, []
+        left = {name: "" for name in arguments["workers"] if objects.machine(name) is not None}
+        ready: list[Object] = []
         failed: dict[str, str] = {}
         while True:
             for name in list(left):
                 try:
+                    # Before its drain: one whose kind no role serves any more can't be deleted after it.
+                    described = described_worker(objects, name, arguments["providers"])
                     told = self._removal(arguments, objects, caller, name).take_out()
                 except ControlPlaneFailure as error:
                     # A run that has lost its lock ends here.
@@ -74,7 +77,7 @@ class ActionModule(ControlPlaneAction):
                 left[name] = told["msg"]
                 if told["ready"]:
                     left.pop(name)
-                    ready.append(name)
+                    ready.append(described)
             # One that is ready need not wait for the others.
             if (
                 not left
@@ -90,7 +93,7 @@ class ActionModule(ControlPlaneAction):
         answer = _answer(
             True,
             f"{len(ready)} workers are ready to be deleted, {len(left)} are drained, {len(failed)} could not be removed",
-            [described_worker(objects, name, arguments["providers"]) for name in ready],
+            ready,
             [{"name": name, "message": said} for name, said in failed.items()],
         )
         return {**answer, "looked": looked}

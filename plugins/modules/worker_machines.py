@@ -58,8 +58,13 @@ EXAMPLES = r"""
 RETURN = r"""
 machines:
   description:
-    - The workers in the order of O(workers).
+    - The workers in the order of O(workers), without RV(failed_workers).
     - Each has C(name), the provider's C(role), C(provisioned) and what the role needs, C(infrastructure_machine).
+  returned: success
+  type: list
+  elements: dict
+failed_workers:
+  description: The workers that can't be made or resumed now, each with C(name) and C(message).
   returned: success
   type: list
   elements: dict

@@ -159,39 +159,48 @@ def write_manifest(workspace: AcmeWorkspace, kind: str, workers: int, taint: str
 
 
 @pytest.fixture
-def with_a_worker(workspace: AcmeWorkspace) -> AcmeWorkspace:
-    """A cluster whose control plane is the second provider's, with a worker of the former one that is to go."""
+def with_workers(workspace: AcmeWorkspace) -> AcmeWorkspace:
+    """A cluster whose control plane is the second provider's, with a worker of it and one of the former one, which are both to go."""
     write_manifest(workspace, "AcmeMachine", 1)
     workspace.playbook("reconcile").succeeded()
+    write_manifest(workspace, "OtherMachine", 1)
+    workspace.playbook("reconcile", "-e", "control_plane_step_limit=3").failed()
+    assert sorted(accounts(workspace).values()) == ["", "other", "other"]
     write_manifest(workspace, "OtherMachine", 0)
-    workspace.playbook("reconcile", "-e", "control_plane_step_limit=2").failed()
-    assert sorted(accounts(workspace).values()) == ["", "other"]
     return workspace
 
 
-def test_a_workers_role_needs_no_endpoint(with_a_worker: AcmeWorkspace) -> None:
+def test_a_workers_role_needs_no_endpoint(with_workers: AcmeWorkspace) -> None:
     """That of the cluster is another role's: this one deletes the worker."""
-    role = Path(shutil.copytree(ROLE, with_a_worker.folder / "roles" / "machine_former"))
+    role = Path(shutil.copytree(ROLE, with_workers.folder / "roles" / "machine_former"))
     (role / "tasks" / "endpoint.yml").unlink()
     edit_variables(
-        with_a_worker, lambda variables: variables["control_plane_more_providers"].update(AcmeMachineTemplate=str(role))
+        with_workers, lambda variables: variables["control_plane_more_providers"].update(AcmeMachineTemplate=str(role))
     )
-    with_a_worker.playbook("reconcile").succeeded()
-    assert [*accounts(with_a_worker).values()] == ["other"] and with_a_worker.objects("AcmeMachine") == []
+    with_workers.playbook("reconcile").succeeded()
+    assert [*accounts(with_workers).values()] == ["other"] and with_workers.objects("AcmeMachine") == []
 
 
 @TAKEN
-def test_a_workers_missing_role_holds_up_no_control_plane(with_a_worker: AcmeWorkspace, take: Take) -> None:
-    """Its machine is replaced; then the worker, which would go as well, fails by itself."""
-    before = accounts(with_a_worker)
-    write_manifest(with_a_worker, "OtherMachine", 0, taint="example.com/replaced")
-    said = take(with_a_worker)
-    run = with_a_worker.playbook("reconcile").failed()
+@pytest.mark.parametrize("joining", [False, True])
+def test_a_workers_missing_role_holds_up_nothing_else(with_workers: AcmeWorkspace, take: Take, joining: bool) -> None:
+    """The control plane's machine is replaced and the other worker goes, also where the end of this one's join is not recorded yet."""
+    before = accounts(with_workers)
+    [former] = (name for name, account in before.items() if not account)
+    if joining:
+        [path] = with_workers.store.glob(f"default/machine.*/{former}.yaml")
+        machine = yaml.safe_load(path.read_text())
+        machine["status"]["bootstrap"]["state"] = "Running"
+        path.write_text(yaml.safe_dump(machine))
+    write_manifest(with_workers, "OtherMachine", 0, taint="example.com/replaced")
+    said = take(with_workers)
+    run = with_workers.playbook("reconcile").failed()
     # Of a role's missing file Ansible tells in its own words, and tells no one else.
-    assert said in run.text or "could not be removed: what Ansible said of it is above" in run.text, run.output
-    after = accounts(with_a_worker)
-    assert sorted(after.values()) == ["", "other"] and with_a_worker.world()["violations"] == []
-    assert [name for name in after if name in before] == [name for name, account in before.items() if not account]
+    said = said if take is without_a_role else "what Ansible said of it is above"
+    assert f"machine {former} could not be removed: {said}" in run.text, run.output
+    after = accounts(with_workers)
+    assert sorted(after.values()) == ["", "other"] and with_workers.world()["violations"] == []
+    assert [name for name in after if name in before] == [former]
 
 
 def rename(workspace: AcmeWorkspace) -> str:

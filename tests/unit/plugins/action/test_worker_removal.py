@@ -17,6 +17,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.common impor
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import MACHINE
 
+PROVIDERS = {"NspawnMachineTemplate": "kubeadm.control_plane.machine_nspawn"}
+
 
 def removal_of_two(world: World, folder: Path, **options: Any) -> Any:
     """The action that removes m1 and m2, on which kubeadm was never started."""
@@ -27,7 +29,7 @@ def removal_of_two(world: World, folder: Path, **options: Any) -> Any:
         cluster="prod",
         store={"path": str(folder)},
         workers=["m1", "m2"],
-        providers={"NspawnMachineTemplate": "kubeadm.control_plane.machine_nspawn"},
+        providers=PROVIDERS,
         **options,
     )
 
@@ -53,7 +55,7 @@ def test_one_that_a_hook_holds_after_its_drain_is_not_late(tmp_path: Path) -> No
     world.change("m1", lambda stored: stored["status"].update(conditions=[past], deletion=began))
     world.annotate("pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup")
     given = {"cluster": "prod", "store": {"path": str(tmp_path)}, "workers": ["m1"], "timeout": 0}
-    result = make_action("worker_removal", **given).run(task_vars={})
+    result = make_action("worker_removal", **given, providers=PROVIDERS).run(task_vars={})
     assert (result["machines"], result["failed_workers"]) == ([], []), result
 
 
