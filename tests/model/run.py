@@ -37,10 +37,8 @@ def explorer(name: str, most_failures: int = 1) -> Explorer:
     for each in rollouts.FULL:
         if each.name == name:
             return WorkersExplorer(each, most_failures)
-    for configuration in control_plane.FULL:
-        if configuration.name == name:
-            return Explorer(configuration, most_failures)
-    raise SystemExit(f"no configuration {name!r}; there are: {', '.join(each.name for each in FULL)}")
+    [configuration] = (each for each in control_plane.FULL if each.name == name)
+    return Explorer(configuration, most_failures)
 
 
 def line(result: Result) -> str:
@@ -118,7 +116,15 @@ def main(arguments: Sequence[str]) -> int:
     """The command line; returns 1 where a counter-example was found."""
     parser = argparse.ArgumentParser(prog="python -m model", description=__doc__)
     parser.add_argument("--full", action="store_true", help="the complete exploration (up to 20 minutes on two cores)")
-    parser.add_argument("--configuration", action="append", default=[], help="only this one; may be given again")
+    names = [each.name for each in FULL]
+    parser.add_argument(
+        "--configuration",
+        action="append",
+        choices=names,
+        metavar="NAME",
+        default=[],
+        help="only this one; may be given again",
+    )
     parser.add_argument(
         "--failures", type=int, default=1, help="how many counter-examples of each configuration are shown"
     )

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from model import mutants
 from model.explore import Result
-from model.run import BOUNDED, FULL, explorer, line
+from model.run import BOUNDED, FULL, explorer, line, main
 from model.world import (
     DOWN,
     JOINED,
@@ -80,6 +80,12 @@ def test_configurations_have_names_of_their_own() -> None:
     names = [each.name for each in FULL]
     assert len(names) == len(set(names))
     assert set(names) >= {each.name for each in BOUNDED}
+
+
+def test_a_configuration_of_no_such_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--configuration", FULL[0].name, "--configuration", "create 11"])
+    assert "'create 11' (choose from" in capsys.readouterr().err
 
 
 def _examples() -> list[Path]:
