@@ -25,10 +25,6 @@ from ..records.cluster_objects import ClusterObjects, Object
 from . import provider_roles, worker_obstacles
 
 LOCAL_MACHINES = "kubeadm.control_plane.machine_nspawn"
-# A role's variable; without it, the endpoint is one that exists already.
-ENDPOINT_ROLE = "machine_inventory_endpoint_role"
-# What the role of a load balancer must have.
-ENDPOINT_ENTRY_POINTS = ("endpoint",)
 
 
 def look_beforehand(
@@ -54,27 +50,36 @@ def look_beforehand(
         every: whether all hosts of the pool are asked, also where no machine is to be made.
 
     Raises:
-        ControlPlaneFailure: the provider's role of a machine that there is, or a task file of it, is missing.
+        ControlPlaneFailure: the role of a machine that there is, or of the endpoint, or a task file of it, is missing.
     """
     given = arguments.get("providers") or {}
+    ahead = machines_ahead(snapshot)
+    unowned = objects.unowned_machines()
+    former: list[Object] = []
     # What was prepared ahead and isn't used any more is deleted also by a run without a step. A worker whose role is missing fails by itself as
     # it is removed: neither the control plane nor another worker waits for it.
-    if given and not every and (has_step(snapshot) or objects.unowned_machines()):
-        provider_roles.require(action, objects, given)
-    ahead = machines_ahead(snapshot)
+    if given and (objects.machines or unowned) and (ahead if every else unowned or has_step(snapshot)):
+        try:
+            provider_roles.require(action, objects, given)
+        except ControlPlaneFailure as error:
+            if not every:
+                raise
+            # Told with what each host lacks.
+            former = [_provider_missing(error)]
     workers = workers_ahead(snapshot) if snapshot.get("workers") else {}
     if not ahead and not every and not workers:
         return False
     asks = Asks(action, objects.name, caller)
     variables = action._task_vars
     groups, hostvars = variables.get("groups") or {}, variables.get("hostvars") or {}
-    role = str(action._templar.template(variables.get(ENDPOINT_ROLE)) or "")
+    role = provider_roles.endpoint_role(action, objects)
     providers = [*_roles(action, objects, given, role)]
     if ahead or every:
         found = pool_preflight.survey(
             objects, asks, snapshot, ahead, groups, hostvars, action.pool_groups(), whole, every
         )
-        obstacles = [*providers, *endpoint_obstacles(objects, snapshot, role), *found.pop("obstacles", [])]
+        told = [*providers, *(each for each in former if each not in providers)]
+        obstacles = [*told, *endpoint_obstacles(objects, snapshot, role), *found.pop("obstacles", [])]
         snapshot.update(found, **({"obstacles": obstacles} if obstacles else {}))
     lacking = worker_hosts.survey_workers(objects, asks, snapshot, workers, groups, hostvars, action.pool_groups())
     for name in workers:
@@ -123,10 +128,9 @@ def _roles(
             try:
                 wanted[provider_role(kind, providers)] = provider_roles.ENTRY_POINTS
             except ControlPlaneFailure as error:
-                what, _nothing, fix = str(error).partition(". ")
-                yield {"reason": PROVIDER_MISSING, "message": what, "fix": fix}
-    if endpoint_role and cluster_kind == kinds.INVENTORY_CLUSTER:
-        wanted.setdefault(endpoint_role, ENDPOINT_ENTRY_POINTS)
+                yield _provider_missing(error)
+    if endpoint_role:
+        wanted.setdefault(endpoint_role, provider_roles.ENDPOINT_ENTRY_POINTS)
     for role, entry_points in wanted.items():
         problem = provider_roles.role_problem(action, role, entry_points)
         if problem:
@@ -137,6 +141,11 @@ def _roles(
             "message": f"local machines need root on this host (mounts, namespaces, a bridge), and this run is of user id {os.geteuid()}",
             "fix": "Run Ansible as root on this host, or set ansible_become for the cluster's host.",
         }
+
+
+def _provider_missing(error: ControlPlaneFailure) -> Object:
+    what, _nothing, fix = str(error).partition(". ")
+    return {"reason": PROVIDER_MISSING, "message": what, "fix": fix}
 
 
 def _becomes_root(action: ControlPlaneAction) -> bool:
@@ -166,7 +175,7 @@ def endpoint_obstacles(objects: ClusterObjects, snapshot: Object, endpoint_role:
             "reason": ENDPOINT_MISSING,
             "message": f"the cluster {objects.title} has no control plane endpoint, and hosts of an inventory bring none",
             "fix": "Write the address of its load balancer, or a virtual address, to spec.controlPlaneEndpoint of the "
-            f"InventoryCluster {cluster['metadata']['name']}, or name a role that makes one in {ENDPOINT_ROLE}.",
+            f"InventoryCluster {cluster['metadata']['name']}, or name a role that makes one in {provider_roles.ENDPOINT_ROLE}.",
         }
         return
     answers = (snapshot["workload"].get("endpoint") or {}).get("answers")
