@@ -14,9 +14,10 @@ from typing import Any, Optional
 
 from ...module_utils.common.values import clip
 from ..objects import kinds, restore_note
+from ..objects.etcd_member import recorded_cluster
 from . import ownership, terms
 from .checks.drift import static_pod_drift
-from .checks.trouble import find_troubles, unreachable
+from .checks.trouble import find_troubles, other_etcd, unreachable
 from .conditions import terminal_failure
 from .conditions.cluster import cluster_conditions
 from .conditions.control_plane import control_plane_conditions, initialized
@@ -195,7 +196,7 @@ def _etcd_left_behind(view: View) -> Optional[Outcome]:
 
     A rollout to an external etcd checks no quorum, and would remove the members with all of their data.
     """
-    recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
+    recorded = recorded_cluster(view.control_plane)
     if view.managed_etcd or not recorded:
         return None
     text = f"the spec names an external etcd, and this control plane's data are in etcd on its machines (cluster {recorded})"
@@ -279,6 +280,9 @@ def _living(context: Context) -> Outcome:
     In this order: repair, removals, remediation, started joins, rollout, scaling, what an API server has refused of resource sets.
     """
     view = context.view
+    if other_etcd(view):
+        # No step follows from its member list (docs/reference/invariants.md, "Members are known by ID").
+        return _settled(context)
     stray = remove_stray(context) or remove_stray_node(context) or remove_left_behind(view)
     if stray is not None and stray.acts:
         return stray

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd member of a joining machine: its peer URL and name.
+"""Recorded etcd cluster, and the etcd member of a joining machine.
 
-Both are as kubeadm makes them; the name is set by a patch of etcd's manifest.
+Its peer URL and name are as kubeadm makes them; the name is set by a patch of etcd's manifest.
 
 Source: docs/reference/kubeadm.md, "Joining".
 """
@@ -14,7 +14,7 @@ import base64
 import ipaddress
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Optional
 
 from ...module_utils.common import kubernetes_facts
 from ...module_utils.common.violations import ManifestError, Report
@@ -25,6 +25,14 @@ PEER_PORT = 2380
 # kubeadm applies patches in the order of their names, and the last of two flags counts: after the user's own.
 PATCHES_DIRECTORY = "/run/kubeadm/patches"
 PATCH = "etcd9initialcluster+json.json"
+
+
+def recorded_cluster(control_plane: Optional[Mapping[str, Any]]) -> str:
+    """Return the recorded ID of a control plane's etcd cluster.
+
+    "" where none is recorded.
+    """
+    return str(((control_plane or {}).get("status") or {}).get("etcdClusterID") or "")
 
 
 def peer_url(kubeadm_config: Mapping[str, Any], values: Values, address: str) -> str:

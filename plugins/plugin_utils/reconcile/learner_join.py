@@ -15,6 +15,7 @@ from ...module_utils.common.redact import redact
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
 from ..objects.conditions import best_to_ask
+from ..objects.etcd_member import recorded_cluster
 from ..observe.observation import Caller
 from ..records.cluster_objects import ClusterObjects
 
@@ -130,7 +131,7 @@ class LearnerJoin:
         )
 
     def _cluster(self) -> dict[str, t.Any]:
-        known = ((self._objects.control_plane or {}).get("status") or {}).get("etcdClusterID")
+        known = recorded_cluster(self._objects.control_plane)
         return {"fencing": self._arguments["fencing"], **({"cluster_id": known} if known else {})}
 
     def _through(self, module: str, call: dict[str, t.Any]) -> t.Union[Answer, str]:

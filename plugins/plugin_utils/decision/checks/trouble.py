@@ -27,6 +27,7 @@ from ...objects.conditions import (
     ETCD_POD_HEALTHY,
     REMOTE_CONNECTION_PROBE,
 )
+from ...objects.etcd_member import recorded_cluster
 from .. import terms
 from ..conditions.control_plane import answers_with_quorum, strangers, stray_lasts
 from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin, why_not_ready
@@ -281,14 +282,7 @@ def _etcd(
         fix = "Look at etcd on the machines (crictl logs, journalctl -u kubelet). Without a majority only a snapshot brings it back."
         return [Trouble(ETCD_HEALTHY, "EtcdUnreachable", text, fix, waits)]
     found = _alarms(view, {each.member.id for each in view.machines if each.member and each.name in excluding})
-    recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
-    if recorded and view.etcd.get("clusterID") and recorded != view.etcd["clusterID"]:
-        text = f"etcd says it is cluster {view.etcd['clusterID']}, recorded is {recorded}"
-        found.append(
-            Trouble(
-                ETCD_HEALTHY, "EtcdClusterIDDiffers", text, "Give the right store, or restore the right etcd.", False
-            )
-        )
+    found += other_etcd(view)
     figures = quorum.figures(view.members)
     if not answers_with_quorum(view):
         text = f"etcd has lost its quorum: {figures}"
@@ -324,6 +318,20 @@ def _etcd(
         fix = f"It is removed as soon as that is safe; by hand, the module etcd_member with its ID {member.id} checks the quorum first."
         found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, fix, view.settling or not stray_lasts(view, member)))
     return found
+
+
+def other_etcd(view: View) -> list[Trouble]:
+    """Return the trouble of an etcd cluster that isn't the recorded one."""
+    recorded, found = recorded_cluster(view.control_plane), view.etcd.get("clusterID")
+    if not view.managed_etcd or not recorded or not found or recorded == found:
+        return []
+    via = typed_name(view.workload.get("via") or "")
+    text = f"etcd on machine {via} says it is cluster {found}, recorded is {recorded}"
+    fix = (
+        "Where a snapshot was restored by hand, take status.etcdClusterID out of the KubeadmControlPlane (docs/etcd_snapshots.md). Where the playbook restore "
+        f"gave {via} up and it runs again, cut its power. Else give this cluster's own store."
+    )
+    return [Trouble(ETCD_HEALTHY, "EtcdClusterIDDiffers", text, fix, False)]
 
 
 def _alarms(view: View, ignored: Collection[str]) -> list[Trouble]:

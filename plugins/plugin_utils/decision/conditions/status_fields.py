@@ -17,6 +17,7 @@ from ....module_utils.common.kubernetes_versions import parse
 from ....module_utils.common.values import format_time
 from ...objects import kinds
 from ...objects.conditions import API_SERVER_POD_HEALTHY, AVAILABLE, READY, UP_TO_DATE
+from ...objects.etcd_member import recorded_cluster
 from .. import terms
 from ..checks.api_connection import LAST_PROBE_SUCCESS, last_probe_success
 from ..remediation.retry import last_remediation
@@ -201,7 +202,7 @@ def _version_key(text: str) -> tuple[Any, ...]:
 def _etcd_cluster_id(view: View) -> Any:
     # Recorded once, then only compared: a member list of another etcd cluster must never be taken for this one's
     # (docs/reference/invariants.md, "Members are known by ID").
-    recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
+    recorded = recorded_cluster(view.control_plane)
     if recorded:
         return recorded
     return view.etcd.get("clusterID") if view.managed_etcd and view.etcd_known and initialized(view) else None

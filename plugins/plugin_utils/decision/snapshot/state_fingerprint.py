@@ -25,6 +25,7 @@ from ....module_utils.common.values import clip, controller_of, parse_time
 from ...objects import kinds
 from ...objects.conditions import HEALTH_MARKS
 from .. import ownership, terms
+from ..checks.trouble import other_etcd
 from ..conditions.cluster import endpoint_is_unused
 from ..conditions.control_plane import initialized, strangers
 from ..conditions.machine import health_conditions
@@ -250,7 +251,6 @@ def _etcd(view: View) -> Object:
     if not view.managed_etcd:
         return {"external": True, "answers": view.etcd.get("reachable") is not False}
     owners = {machine.member.id: machine.name for machine in view.known if machine.member is not None}
-    recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
     agrees = view.etcd.get("memberListAgrees")
     alarms = {
         f"{clip(str(alarm.get('alarm')), 40)} on {owners.get(str(alarm.get('memberID')), 'a member of no machine')}"
@@ -261,7 +261,7 @@ def _etcd(view: View) -> Object:
         "listsAgree": agrees if view.etcd_known and isinstance(agrees, bool) else None,
         "alarms": sorted(alarms),
         "strayMembers": sorted(_stray(member) for member in strangers(view)),
-        "otherCluster": bool(recorded and view.etcd.get("clusterID") and recorded != view.etcd["clusterID"]),
+        "otherCluster": bool(other_etcd(view)),
     }
 
 

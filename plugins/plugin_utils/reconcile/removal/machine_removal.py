@@ -23,6 +23,7 @@ from ...decision import terms
 from ...decision.removal import hooks
 from ...objects import kinds
 from ...objects.conditions import DELETING, best_to_ask, set_condition
+from ...objects.etcd_member import recorded_cluster
 from ...observe.observation import Caller
 from ...records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
 from ...records.journal_entries import note_snapshot
@@ -143,7 +144,7 @@ class Removal:
         self._action.check_lock(self._arguments)
         self._progress(f"etcd member {identity} is removed")
         # A refusal is an answer: asking the next machine until one agrees would make the check worthless.
-        answer = self._through("etcd_member", {"member_id": identity, "state": "absent"}, refusal_ends=True)
+        answer = self._through("etcd_member", {**self._member(), "state": "absent"}, refusal_ends=True)
         self._tell(answer)
         return self._result(True)
 
@@ -241,7 +242,15 @@ class Removal:
         }
         to = [nodes.get(name) or name for name in successors]
         # A leader that nobody can ask keeps its machine no longer: the others elect one when its member is removed.
-        self._tell(self._through("etcd_leader", {"member_id": identity, "to": to}, accepted=("LeaderSilent",)))
+        self._tell(self._through("etcd_leader", {**self._member(), "to": to}, accepted=("LeaderSilent",)))
+
+    def _member(self) -> dict[str, str]:
+        """Return the member's ID, and its cluster's where recorded.
+
+        Another etcd cluster refuses.
+        """
+        known = recorded_cluster(self._objects.control_plane)
+        return {"member_id": self._arguments["member_id"], **({"cluster_id": known} if known else {})}
 
     def _drain(self) -> bool:
         """Drain the Node; return whether that has ended.

@@ -13,7 +13,7 @@ from typing import Optional
 import pytest
 from builders import at, healthy, member_id
 from decisions import Change, changed, step
-from rules import condition, lasting, reasons
+from rules import condition, lasting, reasons, seen
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -269,6 +269,24 @@ def test_a_machine_without_a_node_yet_is_waited_for_ten_minutes() -> None:
         builder.entry("m2")["machine"]["status"]["bootstrap"]["startedAt"] = at(seconds)
         decision = decide(builder.build())
         assert (decision["action"], decision["blockedOn"][0]["reason"]) == (action, "NodeNotFound")
+
+
+@pytest.mark.parametrize(
+    ("action", "change"),
+    [
+        ("remove", lambda b: b.marked("m2")),
+        ("remove", lambda b: b.deleting("m2")),
+        ("remove", lambda b: b.entry("m2")["machine"]["status"]["bootstrap"].update(state="Failed")),
+        ("removeMember", lambda b: seen(b.member("stray"), 60, "stray")),
+    ],
+)
+def test_no_removal_follows_from_the_member_list_of_another_etcd(action: str, change: Change) -> None:
+    builder = changed(healthy(3), change)
+    assert step(builder)[0] == action
+    builder.snapshot["controlPlane"]["status"]["etcdClusterID"] = "00000000000000dd"
+    assert step(builder) == ("blocked", "EtcdClusterIDDiffers")
+    fix = decide(builder.build())["blockedOn"][0]["fix"]
+    assert "restored by hand, take status.etcdClusterID out" in fix and "gave m1 up and it runs again" in fix
 
 
 def test_a_full_database_is_told_with_the_command_that_makes_room() -> None:

@@ -46,6 +46,14 @@ def test_the_order(world: World) -> None:
     assert world.stage() == "WaitingForInfrastructureDeletion"
 
 
+def test_another_etcd_than_the_recorded_one_refuses(world: World) -> None:
+    recorded = {"etcdClusterID": "00000000000000cc"}
+    world.store.modify(CONTROL_PLANE, "default", "prod", lambda stored: stored.update(status=recorded))
+    world.removal(leadership=["m3"]).take_out()
+    told = [call.get("cluster_id") for _name, module, call in world.machines.calls if module.startswith("etcd_")]
+    assert told == ["00000000000000cc", None, "00000000000000cc"], "the snapshot is kept for what it is"
+
+
 @pytest.mark.parametrize("reason", ["LeaderSilent", "LeadershipNotMoved"])
 def test_a_leader_that_can_not_be_asked_keeps_its_machine_no_longer(world: World, reason: str) -> None:
     """What can't hand over is removed all the same, and the others elect; what can and doesn't is a reason to stop."""
