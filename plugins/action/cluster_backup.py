@@ -39,7 +39,10 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments)
         if arguments["keep"] < 1:
             raise ControlPlaneFailure("keep is 0 or less: the backup just taken would be removed. Give 1 or more.")
-        copies.refuse_external(objects, "backed up")
+        if external := copies.said_of_external(objects, "backed up"):
+            # No failure: a schedule over all clusters would never succeed.
+            self.progress(objects.name, external)
+            return {"changed": False, "msg": external}
         directory = arguments["directory"]
         why = lasting.what_is_lost(os.path.abspath(directory)) if directory else ""
         if why:

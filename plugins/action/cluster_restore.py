@@ -24,6 +24,7 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer
 from ..plugin_utils.decision import ownership
 from ..plugin_utils.objects import advice, kinds, origin
+from ..plugin_utils.objects.etcd_member import recorded_cluster
 from ..plugin_utils.objects.restore_note import BEGUN, DONE
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
@@ -154,7 +155,7 @@ class ActionModule(ControlPlaneAction):
         control_plane = t.cast(Object, objects.control_plane)
         metadata = control_plane["metadata"]
         history = History(
-            str((control_plane.get("status") or {}).get("etcdClusterID") or "").lower(),
+            recorded_cluster(control_plane).lower(),
             origin.created(metadata) or str(metadata.get("creationTimestamp") or ""),
         )
         return restore_choice.choose(
@@ -344,7 +345,8 @@ def _file(path: str) -> list[dict[str, t.Any]]:
 
 
 def _refuse(objects: ClusterObjects) -> None:
-    copies.refuse_external(objects, "restored")
+    if external := copies.said_of_external(objects, "restored"):
+        raise ControlPlaneFailure(external)
     if objects.going:
         raise ControlPlaneFailure(
             f"the cluster {objects.title} is marked for deletion. Nothing was done. Run delete, which ends it."

@@ -18,6 +18,7 @@ description:
     where O(directory) says so. Nothing that is older is removed before the new one is whole and verified.
   - It needs no lock and may run beside any other run.
   - The copy is named after the controller's clock, and takes no name that a file has. One that is no database of etcd's, or another cluster's, is not kept.
+  - An external etcd is backed up where it runs. Of its cluster nothing is done here; C(msg) says so, and nothing fails.
   - A snapshot holds every Secret of the cluster. Folders are made for their owner alone, files with mode 0600.
 options:
   name:
@@ -68,56 +69,56 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was kept where.
+  description: What was kept where, or that etcd is external.
   returned: success
   type: str
 machine:
   description: The machine that keeps it.
-  returned: success
+  returned: success, unless etcd is external
   type: str
 path:
   description: The file there.
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: str
 backup:
   description: The copy on the controller.
-  returned: where O(directory) is given, not in check mode
+  returned: where O(directory) is given, not in check mode, unless etcd is external
   type: str
 revision:
   description: The revision of the snapshot; null where no tool read it.
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: int
 taken_at:
   description: When it was taken, by the machine's clock.
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: str
 bytes:
   description: Its size.
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: int
 sha256:
   description: The SHA-256 of the file.
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: str
 verified_by:
   description: What verified it, see M(kubeadm.control_plane.etcd_snapshot).
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: str
 verify_note:
   description: Why no tool verified it; empty where one did.
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: str
 cluster_id:
   description: The ID of the etcd cluster.
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: str
 etcd_version:
   description: The version of the member.
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: str
 removed:
   description: Older files that were removed, on the machine and on the controller.
-  returned: success, not in check mode
+  returned: success, not in check mode, unless etcd is external
   type: list
   elements: str
 """

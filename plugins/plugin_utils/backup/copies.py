@@ -337,11 +337,10 @@ def send(caller: Caller, machine: Machine, path: str) -> str:
     return str(answer.result["path"])
 
 
-def refuse_external(objects: ClusterObjects, what: str) -> None:
-    """Refuse a cluster with external etcd. Raises ControlPlaneFailure."""
+def said_of_external(objects: ClusterObjects, what: str) -> str:
+    """Return the refusal of a cluster with external etcd, "" without."""
     control_plane = objects.control_plane or {}
     configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
-    if (configuration.get("etcd") or {}).get("external") is not None:
-        raise ControlPlaneFailure(
-            f"etcd of {objects.title} is external and can't be {what} from here. Nothing was done. Use the tools of the place where it runs."
-        )
+    if (configuration.get("etcd") or {}).get("external") is None:
+        return ""
+    return f"etcd of {objects.title} is external and can't be {what} from here. Nothing was done. Use the tools of the place where it runs."

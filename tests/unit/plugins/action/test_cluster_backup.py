@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Folders that can't keep copies of backups; no machine is asked."""
+"""Clusters and folders for which no snapshot is taken; no machine is asked."""
 
 from __future__ import annotations
 
@@ -24,6 +24,15 @@ def test_a_folder_that_is_lost_with_the_job_is_refused(
     result = run_action("cluster_backup", check, cluster="prod", store={"path": str(store)}, directory=str(directory))
     assert result["failed"] and "No backup was taken" in result["msg"] and "Paths to expose" in result["msg"]
     assert not directory.exists()
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_an_external_etcd_fails_no_schedule(tmp_path: Path, check: bool) -> None:
+    """It is backed up where it runs, which is said."""
+    stored_cluster(tmp_path, "v1.20.2", {"etcd": {"external": {"endpoints": []}}}, {}, {"m1": "localhost"})
+    result = run_action("cluster_backup", check, cluster="prod", store={"path": str(tmp_path)})
+    assert not result.get("failed") and result["changed"] is False, result
+    assert "is external and can't be backed up from here. Nothing was done." in result["msg"]
 
 
 def test_a_folder_that_can_not_be_made_is_named_before_a_snapshot_is_taken(tmp_path: Path) -> None:
