@@ -114,6 +114,8 @@ ANNOTATION_ALLOW_PATCH_DOWNGRADE = ANNOTATION_PREFIX + "allow-patch-downgrade"
 ANNOTATION_IGNORE_WORKER_NODES = ANNOTATION_PREFIX + "ignore-worker-nodes"
 ANNOTATION_ENDPOINT_UNUSED = ANNOTATION_PREFIX + "endpoint-is-unused"
 ANNOTATION_SKIP_ETCD_SNAPSHOT = ANNOTATION_PREFIX + "skip-etcd-snapshot"
+# Runs give it, too. Its external etcd holds a control plane's own data: its first machine was begun there, or it took a deleted one's place.
+ANNOTATION_EXTERNAL_ETCD_BEGAN = ANNOTATION_PREFIX + "external-etcd-began"
 # Of a kept plan's ConfigMap: the beginning of its digest, and when it was made, or a step of it begun, last.
 LABEL_PLAN = ANNOTATION_PREFIX + "plan"
 ANNOTATION_PLANNED_AT = ANNOTATION_PREFIX + "planned-at"
@@ -142,11 +144,10 @@ CONSENTS = (
     ANNOTATION_IGNORE_WORKER_NODES,
     ANNOTATION_ENDPOINT_UNUSED,
     ANNOTATION_SKIP_ETCD_SNAPSHOT,
+    ANNOTATION_EXTERNAL_ETCD_BEGAN,
 )
 # Written by this collection on a Cluster, as JSON: which KubeadmControlPlane of it was deleted while the Cluster stays.
 ANNOTATION_DELETED_CONTROL_PLANE = ANNOTATION_PREFIX + "deleted-control-plane"
-# On a KubeadmControlPlane: its external etcd holds its own data, since its first machine was begun there, or since it took a deleted one's place.
-ANNOTATION_EXTERNAL_ETCD_BEGAN = ANNOTATION_PREFIX + "external-etcd-began"
 # Likewise: in which API versions the manifest has kinds of other providers (infrastructure_versions.py).
 ANNOTATION_INFRASTRUCTURE_VERSIONS = ANNOTATION_PREFIX + "infrastructure-versions"
 
@@ -228,12 +229,19 @@ def is_flagged(obj: Mapping[str, Any] | None, annotation: str) -> bool:
 
     `obj` is None where there is none. KeyError for an annotation that is neither.
     """
-    found = _annotations(obj)
     if annotation in FLAGS:
-        return annotation in found
+        return annotation in _annotations(obj)
     if annotation not in CONSENTS:
         raise KeyError(annotation)
-    return bool(found.get(annotation) == "true")
+    return is_marked(obj, annotation)
+
+
+def is_marked(obj: Mapping[str, Any] | None, annotation: str) -> bool:
+    """Return whether an object has a mark of this collection's runs.
+
+    As a consent, it is "true": a user who writes another value over it means no.
+    """
+    return bool(_annotations(obj).get(annotation) == "true")
 
 
 def is_paused_by_adoption(obj: Mapping[str, Any] | None) -> bool:

@@ -44,7 +44,7 @@ def require(objects: ClusterObjects, caller: Caller, name: str, first: bool) -> 
     found = _problem(objects, ask, f"machine {name}", version, first)
     if found is not None:
         raise ControlPlaneFailure(" ".join(each for each in (f"{found.what}.", found.fix, _FIX) if each))
-    if first and _external(objects) and BEGAN not in _annotations(objects):
+    if first and _external(objects) and not _began(objects):
         _note_begun(objects)
 
 
@@ -54,7 +54,7 @@ def take_over(objects: ClusterObjects) -> list[str]:
     Returns the changes.
     To be called with the user's consent, before the record of the deletion goes. Nothing where the new one names another etcd.
     """
-    if not _is_the_deleted_ones(objects) or BEGAN in _annotations(objects):
+    if not _is_the_deleted_ones(objects) or _began(objects):
         return []
     _note_begun(objects)
     return ["note that the new control plane serves the data of the deleted one's external etcd"]
@@ -85,9 +85,8 @@ def _external(objects: ClusterObjects) -> t.Optional[deleted_control_plane.Exter
     return deleted_control_plane.external_etcd(objects.control_plane or {})
 
 
-def _annotations(objects: ClusterObjects) -> Object:
-    annotations: Object = ((objects.control_plane or {}).get("metadata") or {}).get("annotations") or {}
-    return annotations
+def _began(objects: ClusterObjects) -> bool:
+    return kinds.is_flagged(objects.control_plane, BEGAN)
 
 
 def _problem(objects: ClusterObjects, ask: Ask, who: str, version: str, first: bool) -> t.Optional[_Problem]:
@@ -109,7 +108,7 @@ def _problem(objects: ClusterObjects, ask: Ask, who: str, version: str, first: b
         return _Problem(f"{who} can't use the external etcd: {older}", "Upgrade that etcd.")
     keys = answer.result.get("key_count")
     # Without consent no first machine is made either.
-    if first and keys and BEGAN not in _annotations(objects) and not _is_the_deleted_ones(objects):
+    if first and keys and not _began(objects) and not _is_the_deleted_ones(objects):
         name = (objects.control_plane or {})["metadata"]["name"]
         return _Problem(
             f"the external etcd of {objects.title} holds {keys} keys below {external.prefix}: a Kubernetes cluster's data, and nothing says that they are "

@@ -219,7 +219,7 @@ def with_rebuilt_spec(store: Store, manifest: ClusterManifest) -> ClusterManifes
         return manifest
     metadata = desired["metadata"]
     stored = store.get(CONTROL_PLANE, str(metadata.get("namespace", "default")), str(metadata["name"]))
-    if stored is None or REBUILT not in (stored["metadata"].get("annotations") or {}):
+    if stored is None or not kinds.is_marked(stored, REBUILT):
         return manifest
     kept = {
         **(stored["spec"].get("kubeadmConfigSpec") or {}),

@@ -71,7 +71,7 @@ def restore(objects: ClusterObjects) -> list[str]:
         )
     for index, machine in enumerate(objects.machines):
         # Also after a run that was killed before it came to this.
-        if RESTORED_ANNOTATION not in (machine["metadata"].get("annotations") or {}):
+        if not kinds.is_marked(machine, RESTORED_ANNOTATION):
             continue
         name = str(machine["metadata"]["name"])
         if "bootstrap" not in (machine.get("status") or {}) and name in objects.infrastructure_machines:

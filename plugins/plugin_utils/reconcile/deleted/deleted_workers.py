@@ -92,7 +92,7 @@ def _lost(objects: ClusterObjects) -> dict[str, Object]:
 
 
 def _is_kept(obj: Object) -> bool:
-    return _KEPT in (obj["metadata"].get("annotations") or {})
+    return kinds.is_marked(obj, _KEPT)
 
 
 def _mark_kept(objects: ClusterObjects, lost: t.Iterable[Object], names: t.Container[str]) -> None:
@@ -170,7 +170,7 @@ def _completed(objects: ClusterObjects, machine: Object, changes: list[str]) -> 
     name, metadata = str(machine["metadata"]["name"]), machine["metadata"]
     left = (objects.kubeadm_configs.get(name), objects.infrastructure_machines.get(name))
     kept = any(each is not None and _is_kept(each) for each in left) and objects.may_have_started(name)
-    asked = RESTORED_ANNOTATION in (metadata.get("annotations") or {})
+    asked = kinds.is_marked(machine, RESTORED_ANNOTATION)
     if (asked or kept) and "bootstrap" not in (machine.get("status") or {}):
         desired = {"status": _status(objects, name)}
         machine = complete_status(objects.store, machine, desired) or machine
@@ -228,8 +228,8 @@ def _with_infrastructure(objects: ClusterObjects, owned: Object, machine: Object
 
 def lacks_status(infrastructure: Object) -> bool:
     """Return whether an infrastructure machine was made again without its status."""
-    annotations, status = infrastructure["metadata"].get("annotations") or {}, infrastructure.get("status") or {}
-    return RESTORED_ANNOTATION in annotations and "initialization" not in status
+    marked = kinds.is_marked(infrastructure, RESTORED_ANNOTATION)
+    return marked and "initialization" not in (infrastructure.get("status") or {})
 
 
 def _infrastructure(objects: ClusterObjects, owned: Object, machine: Object) -> Object:

@@ -111,6 +111,10 @@ def test_it_is_not_said_to_empty_what_may_be_a_deleted_control_planes_data(tmp_p
     with pytest.raises(ControlPlaneFailure) as failure:
         external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=True)
     assert "empty" not in str(failure.value) and f'{external_etcd_preflight.BEGAN}: "true"' in str(failure.value)
+    for value in ("false", "no", ""):
+        annotate(tmp_path, CONTROL_PLANE, external_etcd_preflight.BEGAN, value)
+        with pytest.raises(ControlPlaneFailure, match="holds 812 keys"):
+            external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=True)
     annotate(tmp_path, CONTROL_PLANE, external_etcd_preflight.BEGAN, "true")
     external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=812), "m1", first=True)
 
@@ -149,6 +153,8 @@ def test_a_new_control_plane_serves_the_data_of_the_deleted_ones_etcd(tmp_path: 
     def ask(module: str, call: Object) -> Answer:
         return machine.call(found.reach("m1"), module, call)
 
+    annotate(tmp_path, CONTROL_PLANE, external_etcd_preflight.BEGAN, "false")
+    found = objects(tmp_path)
     # What is asked of hosts is asked before the consent is used.
     assert external_etcd_preflight.obstacle(found, ask, "host h1") is None
     assert external_etcd_preflight.take_over(found)
@@ -173,6 +179,9 @@ def test_another_etcd_than_the_deleted_ones_is_somebodys(tmp_path: Path, former:
 
 def test_what_an_earlier_attempt_wrote_is_its_own(tmp_path: Path) -> None:
     """A first machine that failed and is made again finds the keys of the first attempt."""
+    objects(tmp_path)
+    # While etcd is empty, a "no" is a no to the data of another cluster, and there are none.
+    annotate(tmp_path, CONTROL_PLANE, external_etcd_preflight.BEGAN, "false")
     external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=0), "m1", first=True)
     external_etcd_preflight.require(objects(tmp_path), StandInMachine(keys=40), "m1", first=True)
 

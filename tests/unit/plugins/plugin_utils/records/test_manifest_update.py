@@ -330,13 +330,18 @@ def test_what_is_refused_beside_another_stored_value_only_may_not_change(kept: K
 
 def test_an_adopted_configuration_that_the_manifest_leaves_out_is_not_mended(kept: Kept) -> None:
     def adopted(stored: dict[str, t.Any]) -> None:
-        stored["metadata"]["annotations"] = {adopted_machines.REBUILT: ""}
+        stored["metadata"]["annotations"] = {adopted_machines.REBUILT: "true"}
         stored["spec"]["kubeadmConfigSpec"]["kubeletConfiguration"] = {"maxPods": 50}
 
     kept.store.modify(CONTROL_PLANE, "default", "my-control-plane", adopted)
     del kept.spec["kubeadmConfigSpec"]
     kept.apply()
     assert kept.warnings == []
+    no = {adopted_machines.REBUILT: "false"}
+    kept.store.modify(
+        CONTROL_PLANE, "default", "my-control-plane", lambda stored: stored["metadata"].update(annotations=no)
+    )
+    assert kept.refused()
 
 
 @pytest.mark.parametrize("in_the_store", [False, True])

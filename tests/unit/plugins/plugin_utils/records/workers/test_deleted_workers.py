@@ -94,7 +94,18 @@ def cluster(tmp_path: Path) -> Cluster:
     return made
 
 
+def annotated(**marks: str) -> t.Callable[[Object], None]:
+    """The change that writes marks of ours on an object."""
+    own = {"kubeadm.control-plane/" + name.replace("_", "-"): value for name, value in marks.items()}
+    return lambda stored: stored["metadata"].update(
+        annotations={**(stored["metadata"].get("annotations") or {}), **own}
+    )
+
+
 def test_nothing_is_restored_where_nothing_is_lost(cluster: Cluster) -> None:
+    """A mark that is not "true" asks for nothing."""
+    cluster.store.modify(MACHINE, "default", NAME, annotated(restored="false"))
+    cluster.store.modify(KUBEADM_CONFIG, "default", NAME, annotated(machine_lost_with_all="false"))
     before = cluster.kept.files()
     assert cluster.restore() == []
     assert cluster.kept.files() == before
