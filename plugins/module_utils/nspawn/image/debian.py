@@ -100,7 +100,7 @@ def proxy_environment() -> dict[str, str]:
 
 
 def ensure_base(cache: Cache, mirror: t.Optional[str], release: str, progress: Progress) -> str:
-    """Return the base root file system's folder; make it if missing (about a minute, 550 MB)."""
+    """Return the base root file system's folder; make it if missing (about a minute, 320 MB)."""
     key = base_key(architecture(), release)
     target = os.path.join(cache.bases, key)
     if os.path.isdir(target):
