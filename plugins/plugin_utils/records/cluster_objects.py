@@ -292,20 +292,23 @@ class ClusterObjects:
 
         They can be asked about the cluster.
         """
-        return self._with_bootstrap("Succeeded")
+        return _with_bootstrap(self.all_machines, "Succeeded")
+
+    def bootstrapped_workers(self) -> list[Object]:
+        """Return the workers whose bootstrap succeeded, oldest first."""
+        return _with_bootstrap(self.workers, "Succeeded")
 
     def failed_machines(self) -> list[Object]:
         """Return the machines whose bootstrap failed, oldest first.
 
         An API server may answer on them all the same.
         """
-        return self._with_bootstrap("Failed")
+        return _with_bootstrap(self.all_machines, "Failed")
 
-    def _with_bootstrap(self, state: str) -> list[Object]:
-        found = [
-            each for each in self.all_machines if each.get("status", {}).get("bootstrap", {}).get("state") == state
-        ]
-        return sorted(found, key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
+
+def _with_bootstrap(machines: t.Sequence[Object], state: str) -> list[Object]:
+    found = [each for each in machines if each.get("status", {}).get("bootstrap", {}).get("state") == state]
+    return sorted(found, key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
 
 
 def follow_infrastructure(machine: Object, infrastructure: Object) -> None:

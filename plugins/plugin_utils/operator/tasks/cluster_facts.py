@@ -125,9 +125,7 @@ class Facts:
         found = self._machine(name, str(info.get("machineID") or ""))
         machine = str(found["metadata"]["name"]) if found else ""
         # What a Node says of its deployment is anybody's word; its Machine knows.
-        own = (found["metadata"].get("labels") or {}) if found else {}
-        told = {key: own[key] for key in (kinds.LABEL_DEPLOYMENT_NAME,) if key in own}
-        labels = {**(metadata.get("labels") or {}), **told}
+        labels = {**(metadata.get("labels") or {}), **(_deployment_of(found) if found else {})}
         # A Node that is a host of the user's own: a worker, or a control plane node that the store doesn't know.
         host = name if name in self._hosts and not machine else ""
         return NodeFacts(
@@ -160,24 +158,10 @@ class Facts:
     def _offline(self) -> ClusterFacts:
         """Return the facts of a cluster whose API does not answer.
 
-        The control plane's Nodes come from the store, the workers from the inventory.
+        The Nodes of Machines come from the store, other workers from the inventory.
         """
-        nodes = []
-        for each in self._objects.bootstrapped_machines():
-            status = each.get("status") or {}
-            name = str(each["metadata"]["name"])
-            nodes.append(
-                NodeFacts(
-                    name=node_name(self._objects, each),
-                    control_plane=True,
-                    labels=dict.fromkeys(ROLE_LABELS, ""),
-                    kubelet_version=str(each["spec"].get("version") or ""),
-                    api_server_version=str(each["spec"].get("version") or ""),
-                    ready=False,
-                    machine=name,
-                    machine_id=str(status.get("machineID") or ""),
-                )
-            )
+        nodes = [self._unasked(each, True) for each in self._objects.bootstrapped_machines()]
+        nodes += [self._unasked(each, False) for each in self._objects.bootstrapped_workers()]
         known = {each.name for each in nodes}
         nodes += [
             NodeFacts(name=host, control_plane=False, ready=False, inventory_host=host)
@@ -191,6 +175,20 @@ class Facts:
             external_etcd=self._external_etcd(),
             api_answers=False,
             extra=self._extra(),
+        )
+
+    def _unasked(self, machine: Object, control_plane: bool) -> NodeFacts:
+        """Return a Machine's Node as the store has it."""
+        name, version = str(machine["metadata"]["name"]), str(machine["spec"].get("version") or "")
+        return NodeFacts(
+            name=node_name(self._objects, machine),
+            control_plane=control_plane,
+            labels=dict.fromkeys(ROLE_LABELS, "") if control_plane else _deployment_of(machine),
+            kubelet_version=version,
+            api_server_version=version if control_plane else "",
+            ready=False,
+            machine=name,
+            machine_id=str((machine.get("status") or {}).get("machineID") or ""),
         )
 
     def _external_etcd(self) -> bool:
@@ -287,6 +285,12 @@ def nodes_now(
         )
         for each in found.get("items") or []
     )
+
+
+def _deployment_of(machine: Object) -> dict[str, str]:
+    """Return a Machine's label with its MachineDeployment, {} without one."""
+    own = machine["metadata"].get("labels") or {}
+    return {key: str(own[key]) for key in (kinds.LABEL_DEPLOYMENT_NAME,) if key in own}
 
 
 def _image_version(pods: Object) -> str:
