@@ -99,8 +99,8 @@ def _require_reachable(planned: Sequence[GroupPlan], facts: ClusterFacts) -> Non
         why = str((facts.extra.get("unreachable") or {}).get(silent[0]) or "its machine was not reached")
         rule = f"of the Nodes that this needs, {', '.join(silent)} can't be reached ({why})"
         fix = (
-            "Nothing was started. Make them reachable; a worker must be a host of the inventory group <cluster>_workers that has the "
-            "Node's name. Or select other Nodes."
+            "Nothing was started. Make them reachable; a worker of no MachineDeployment must be a host of the inventory group "
+            "<cluster>_workers that has the Node's name. Or select other Nodes."
         )
         if not facts.api_answers:
             fix += (
