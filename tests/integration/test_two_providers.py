@@ -126,6 +126,17 @@ def test_a_missing_role_is_reported_first(workspace: AcmeWorkspace, take: Take) 
     assert workspace.objects("OtherMachine") == []
 
 
+def test_a_task_file_that_a_role_itself_lacks_is_reported(workspace: AcmeWorkspace) -> None:
+    """It can't be seen beforehand, and Ansible tells it in its own words, and tells no one else; the run ends as any that fails does."""
+    extra = workspace.folder / "roles" / "machine_other" / "tasks" / "create.yml"
+    include = {"name": "Ask the cloud", "ansible.builtin.include_role": {"name": str(ROLE), "tasks_from": "quota"}}
+    extra.write_text(yaml.safe_dump([include]))
+    run = workspace.playbook("reconcile").failed()
+    assert "Could not find specified file in role: tasks/quota" in run.text, run.output
+    assert "FAILED: what Ansible said of it is above" in run.text and "Under way: join" in run.text, run.output
+    assert locks_held(workspace.store) == []
+
+
 @MISSING
 def test_a_missing_role_is_reported_before_a_removal(workspace: AcmeWorkspace, take: Take) -> None:
     """Also where its machine goes before another one is made."""
