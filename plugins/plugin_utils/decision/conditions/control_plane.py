@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ....module_utils.common import quorum, settings
-from ....module_utils.common.values import clip, parse_time
+from ....module_utils.common.values import clip, parse_time, shortened
 from ...objects import conditions as types
 from .. import terms
 from ..checks.nodes_without_machine import unmanaged_nodes
@@ -28,7 +28,7 @@ Object = dict[str, Any]
 # The control plane's status: since when each etcd member that belongs to no machine has been seen.
 STRAY_MEMBERS = "strayMembers"
 _UNDER_WAY = (types.ROLLING_OUT, types.SCALING_UP, types.SCALING_DOWN, types.REMEDIATING, types.DELETING, types.PAUSED)
-ALARMED = "Its voters answer, and an alarm keeps etcd from taking writes"
+ALARMED = "Enough voters answer, and an alarm keeps etcd from taking writes"
 NOT_ESTABLISHED = "Remote connection not established yet"
 
 
@@ -113,7 +113,7 @@ def settled(conditions: Sequence[Object]) -> bool:
     )
 
 
-def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, str]) -> tuple[str, str]:
+def _merge(view: View, facts: Facts, kinds: Sequence[str]) -> tuple[str, str]:
     """Return the worst status of conditions over the machines, and a message.
 
     The message merges equal texts.
@@ -134,9 +134,7 @@ def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, 
             texts.setdefault(f"Control plane components: {same.pop()}", []).append(machine.name)
             continue
         for each in failing:
-            texts.setdefault(
-                f"{titles.get(each['type'], each['type'])}: {each['message'] or each['reason']}", []
-            ).append(machine.name)
+            texts.setdefault(f"{each['type']}: {each['message'] or each['reason']}", []).append(machine.name)
     return worst, bullets(texts)
 
 
@@ -158,16 +156,17 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
             f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}",
         )
         return found
-    worst, text = _merge(
-        view,
-        facts,
-        types.ETCD_CONDITIONS,
-        {types.ETCD_POD_HEALTHY: types.ETCD_POD_HEALTHY, types.ETCD_MEMBER_HEALTHY: types.ETCD_MEMBER_HEALTHY},
-    )
+    worst, text = _merge(view, facts, types.ETCD_CONDITIONS)
     lines = [text] if text else []
     for member in strangers(view):
         worst = terms.FALSE
         lines.append(f"* Etcd {member.describe()} has no corresponding Machine")
+    known = {machine.member.id for machine in view.machines if machine.member is not None}
+    alarms = [each for each in view.etcd.get("alarms") or () if each.get("memberID") not in known]
+    if alarms:
+        worst = terms.FALSE
+        named = [f"{clip(str(each.get('alarm')), 40)} ({each.get('memberID')})" for each in alarms]
+        lines.append(f"* Etcd has alarms that name no machine's member: {shortened(named, 3)}")
     if view.etcd.get("memberListAgrees") is False:
         worst = terms.FALSE
         lines.append("* Etcd members do not report the same list of members")
@@ -178,7 +177,7 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
 def _etcd_available(view: View, is_initialized: bool) -> Object:
     """Return the condition EtcdClusterAvailable: etcd can be written to.
 
-    That is: enough of its voters are healthy, whatever the others are.
+    That is: enough of its voters are healthy, whatever the others are, and no alarm is raised.
     Source of the name: the control plane contract (docs/contract.md, "EtcdClusterAvailable").
     """
     kind = "EtcdClusterAvailable"
@@ -189,11 +188,19 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
         return found
     figures = quorum.figures(view.members)
     text = f"{figures.healthy} of {figures.voters} voters are healthy, {figures.quorum} are needed"
-    if not figures.has_quorum and answers_with_quorum(view):
-        text = ALARMED
+    if _alarmed(view):
+        return condition(kind, terms.FALSE, "NotAvailable", ALARMED)
     if figures.has_quorum:
         return condition(kind, terms.TRUE, "Available", "" if figures.healthy == figures.voters else text)
     return condition(kind, terms.FALSE, "NotAvailable", text)
+
+
+def _alarmed(view: View) -> bool:
+    """Return whether an alarm alone keeps etcd from taking writes.
+
+    Whichever member it names, or none.
+    """
+    return bool(view.etcd.get("alarms")) and answers_with_quorum(view)
 
 
 def answers_with_quorum(view: View) -> bool:
@@ -251,7 +258,7 @@ def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
     if found is not None:
         return dict(found)
     kinds = types.COMPONENT_CONDITIONS + ((types.ETCD_POD_HEALTHY,) if view.managed_etcd else ())
-    worst, text = _merge(view, facts, kinds, {})
+    worst, text = _merge(view, facts, kinds)
     lines = [text] if text else []
     for node in unmanaged_nodes(view):
         worst = terms.FALSE
@@ -279,7 +286,7 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
         return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Failed to get etcd members")
     if view.managed_etcd:
         figures = quorum.figures(view.members)
-        if not figures.has_quorum and answers_with_quorum(view):
+        if _alarmed(view):
             return no(ALARMED)
         if not figures.has_quorum:
             return no(

@@ -12,7 +12,7 @@ import copy
 from typing import Any
 
 import pytest
-from builders import NOW, Builder, at, cluster, healthy
+from builders import NOW, Builder, at, cluster, healthy, member_id
 from rules import condition, external
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
@@ -224,6 +224,23 @@ def test_etcd_is_available_while_its_quorum_is() -> None:
     assert found["EtcdClusterAvailable"]["message"] == "2 of 3 voters are healthy, 2 are needed"
     found = current(healthy(3).sick_member("m2").sick_member("m3"), "controlPlane")
     assert found["EtcdClusterAvailable"]["status"] == "False"
+
+
+@pytest.mark.parametrize("kind", ["CORRUPT", "NOSPACE"])
+@pytest.mark.parametrize("named", [member_id("m2"), member_id("m9"), "00000000000000ff", "0000000000000000"])
+def test_an_alarm_of_any_member_or_of_none_keeps_etcd_from_being_available(named: str, kind: str) -> None:
+    """Etcd refuses writes on every member then, as healthy as each is. Those that have no alarm stay so."""
+    builder = healthy(3)
+    if named == member_id("m9"):
+        builder.member("m9")
+    builder.workload["etcd"]["alarms"] = [{"memberID": named, "alarm": kind}]
+    found = current(builder, "controlPlane")
+    for each in ("EtcdClusterHealthy", "EtcdClusterAvailable", "Available"):
+        assert found[each]["status"] == "False", each
+    assert kind in found["EtcdClusterHealthy"]["message"]
+    assert "an alarm keeps etcd from taking writes" in found["Available"]["message"]
+    ready = [name for name in ("m1", "m2", "m3") if current(builder, name)["EtcdMemberHealthy"]["status"] == "True"]
+    assert ready == [name for name in ("m1", "m2", "m3") if member_id(name) != named]
 
 
 def test_a_stray_member_leaves_it_available() -> None:
