@@ -287,8 +287,9 @@ def _with_consent(view: View, raised: t.Sequence[Alarm], member: t.Optional[int]
     names = ", ".join(_title(view, each.member_id) for each in raised)
     raise MembershipError(
         "ConsentMissing",
-        f"{names} found its data to differ from the others': what it holds is not to be relied on. Nothing was disarmed. Remove that member and"
-        " join its machine again; if you have made sure that its data is right, name it: corrupt_member.",
+        f"the alarm {CORRUPT} is raised for {names}: a member's data differs from the others', and is not to be relied on. Nothing was disarmed. Remove"
+        " the member that differs first: the alarm may name another one, or none (docs/standalone_modules.md). Where it is gone, or what the named one"
+        f" holds is right, give corrupt_member={' or '.join(to_hex(each.member_id) for each in raised)}.",
     )
 
 

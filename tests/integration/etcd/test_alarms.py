@@ -147,7 +147,9 @@ def test_corrupt_is_disarmed_for_the_member_that_is_named_alone(make_cluster: Ma
         gateway._post("alarm", "/v3/maintenance/alarm", {"action": "ACTIVATE", "memberID": str(bad), "alarm": CORRUPT})
         assert gateway.alarms() == (Alarm(bad, CORRUPT),)
     for named in (None, cluster.id_of("m1")):
-        with pytest.raises(MembershipError, match=r"m2 .* not to be relied on") as refused:
+        with pytest.raises(
+            MembershipError, match=rf"m2 .* not to be relied on.*give corrupt_member={bad:016x}\."
+        ) as refused:
             disarm(through(cluster), CORRUPT, corrupt_member=named)
         assert refused.value.reason == "ConsentMissing"
     assert not disarm(through(cluster), NOSPACE).changed
@@ -177,6 +179,8 @@ def test_with_corrupt_nothing_is_written_until_the_member_went_and_the_alarm_was
     removed = remove_member(through(cluster), name="m3")
     assert removed.changed and listed(through(cluster)).alarms == (raised,)
     assert cluster.put(b"key", b"value") != 200
+    with pytest.raises(MembershipError, match=rf"Where it is gone, .* give corrupt_member={raised.member_id:016x}\."):
+        disarm(through(cluster), CORRUPT)
     assert disarm(through(cluster), CORRUPT, corrupt_member=raised.member_id).alarms == ()
     assert cluster.put(b"key", b"value") == 200
 

@@ -238,7 +238,7 @@ def _status(gateway: Gateway, wanted: Wanted) -> Status:
             " No snapshot was taken; take it on another node."
             if named
             else "etcd has the alarm CORRUPT, which names no member: what this one holds is not to be relied on."
-            " No snapshot was taken; find the member that differs and remove it first (docs/standalone_modules.md).",
+            " No snapshot was taken; remove the member that differs, if it is still there, and disarm the alarm first (docs/standalone_modules.md).",
         )
     return status
 
