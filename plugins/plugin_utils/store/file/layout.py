@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .. import base
+from .. import base, pause
 from ..base import KindRef, Object
 
 SECRET: KindRef = ("", "Secret")
@@ -76,8 +76,8 @@ def wrong_in(obj: t.Any, kind_ref: KindRef, namespace: str, name: str) -> str:
     except (AttributeError, KeyError, TypeError, ValueError):
         complete = False
     if not complete:
-        made = kind_ref == ("", "ConfigMap")
-        wrong.append(_BY_HAND if made else "a field that the store writes is missing, or one has another form")
+        by_hand = kind_ref == ("", "ConfigMap") and name == pause.NAME
+        wrong.append(_BY_HAND if by_hand else "a field that the store writes is missing, or one has another form")
     return "; ".join(wrong)
 
 

@@ -128,6 +128,11 @@ def test_a_pause_that_is_made_by_hand_is_told_what_it_lacks(store, tmp_path, met
     assert ("metadata.namespace and metadata.name have to be those of its path" in str(caught.value)) is path_too
     own = ["uid: by-hand", 'resourceVersion: "1"', "generation: 1", 'creationTimestamp: "2026-01-01T00:00:00Z"']
     assert all(each in str(caught.value) for each in own)
+    # One that the store wrote is mended from a backup.
+    (folder / "addons.yaml").write_text(path.read_text())
+    with pytest.raises(base.StoreError) as caught:
+        store.get(("", "ConfigMap"), "default", "addons")
+    assert "a field that the store writes is missing" in str(caught.value) and "by-hand" not in str(caught.value)
     path.write_text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{{', '.join([PAUSE, *own])}}}\n")
     assert "is there" in paused_because(store, "default")
 
