@@ -130,11 +130,11 @@ def _then_workers(view: View, outcome: Outcome, report: Report) -> Outcome:
     """Return the workers' step where the control plane has none.
 
     What it waits for passes by itself, and may end in a step of its own: nothing is begun beside it. Neither is it beside a restore, which
-    would take it back.
+    would take it back, nor on the word of another cluster, which has other Nodes.
     """
     if outcome.acts or outcome.action == terms.WAIT or view.paused or view.deleting or not view.control_plane:
         return outcome
-    if _restore_started(view) is not None:
+    if _restore_started(view) is not None or other_etcd(view):
         return outcome
     found = decide_workers(report.workers, report.machines)
     if found is None or found.acts:

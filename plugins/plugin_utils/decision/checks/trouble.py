@@ -325,11 +325,14 @@ def other_etcd(view: View) -> list[Trouble]:
     recorded, found = recorded_cluster(view.control_plane), view.etcd.get("clusterID")
     if not view.managed_etcd or not recorded or not found or recorded == found:
         return []
-    via = typed_name(view.workload.get("via") or "")
-    text = f"etcd on machine {via} says it is cluster {found}, recorded is {recorded}"
+    via = view.workload.get("via") or ""
+    text = f"etcd on machine {typed_name(via)} says it is cluster {found}, recorded is {recorded}"
+    given_up = [each.name for each in view.machines if kinds.is_marked_by_restore(each.machine)]
     fix = (
-        "Where a snapshot was restored by hand, take status.etcdClusterID out of the KubeadmControlPlane (docs/etcd_snapshots.md). Where the playbook restore "
-        f"gave {via} up and it runs again, cut its power. Else give this cluster's own store."
+        f"A restore gave it up, and it runs again as before. Cut the power of {', '.join(map(typed_name, given_up))}; then the restored machine answers."
+        if via in given_up
+        else "Where a snapshot was restored by hand, take status.etcdClusterID out of the KubeadmControlPlane (docs/etcd_snapshots.md). Else give this "
+        "cluster's own store."
     )
     return [Trouble(ETCD_HEALTHY, "EtcdClusterIDDiffers", text, fix, False)]
 
