@@ -20,7 +20,6 @@ from ..plugin_utils.reconcile import plan_and_reconcile
 from ..plugin_utils.records import stored_health_checks
 from ..plugin_utils.records.cluster_objects import CLUSTER, MACHINE, ClusterObjects, Object
 from ..plugin_utils.store.base import Store
-from ..plugin_utils.store.opening import list_everywhere
 
 NO_CHECKS = (
     "there is no MachineHealthCheck for this cluster, so no machine is checked; add one to the manifest and reconcile "
@@ -82,12 +81,12 @@ class ActionModule(ControlPlaneAction):
     def _named(store: Store, objects: ClusterObjects, wanted: t.Sequence[str]) -> list[str]:
         """Return the named machines that are this cluster's.
 
-        Names that no machine of the store has are an error; of its namespace where the user may list no others.
+        Names that no cluster of the store has are an error.
         """
         own = {str(each["metadata"]["name"]) for each in [*objects.machines, *objects.workers]}
         strange = [name for name in dict.fromkeys(wanted) if name not in own]
         if strange:
-            everywhere = {str(each["metadata"]["name"]) for each in list_everywhere(store, MACHINE, objects.namespace)}
+            everywhere = {str(each["metadata"]["name"]) for each in store.list(MACHINE, objects.namespace)}
             unknown = [name for name in strange if name not in everywhere]
             if unknown:
                 near = difflib.get_close_matches(unknown[0], sorted(own), 1, 0.6)

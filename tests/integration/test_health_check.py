@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workspace import Workspace, cluster_documents
+from workspace import Workspace
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
@@ -183,17 +183,13 @@ def test_remediate_refuses_names_that_nobody_has(stored: Workspace) -> None:
     assert files(stored) == before
 
 
-@pytest.mark.parametrize("namespace", ["default", "team"])
-def test_remediate_leaves_other_clusters_alone(stored: Workspace, namespace: str) -> None:
+def test_remediate_leaves_other_clusters_alone(stored: Workspace) -> None:
     """One name, two clusters, no limit: only the cluster that has the machine is touched."""
-    documents = cluster_documents("second", replicas=1)
-    for each in documents:
-        each["metadata"]["namespace"] = namespace
-    file = stored.write("second", yaml.safe_dump_all(documents))
-    manifest = read_cluster([str(file)], namespace, "second")
+    stored.manifest("second", replicas=1)
+    manifest = read_cluster([str(stored.folder / "clusters" / "second.yaml")], "default", "second")
     stored_cluster.apply_manifest(FileStore(str(stored.store)), manifest)
     run = stored.playbook("remediate", "--check", "-e", "control_plane_machines=prod-1")
-    assert f"[{namespace}/second] none of the named machines (prod-1) is this cluster's" in run.text
+    assert "[default/second] none of the named machines (prod-1) is this cluster's" in run.text
     assert "[default/prod] machine prod-1 would be marked: remediate it" in run.text
 
 

@@ -13,7 +13,7 @@ import typing as t
 import urllib.parse
 
 from . import lasting
-from .base import KindRef, Objects, Store, StoreError
+from .base import Store, StoreError
 from .file.store import Cipher, FileStore
 from .lock.any_store import FileLocks, Locks
 
@@ -268,17 +268,6 @@ def keeps_itself(store: Store, cluster: t.Mapping[str, t.Any]) -> bool:
     return same_name and (url.port or 443) == int(endpoint.get("port") or 6443)
 
 
-def list_everywhere(store: Store, kind_ref: KindRef, namespace: str) -> Objects:
-    """Return a kind's objects in all namespaces, else in this one."""
-    try:
-        return store.list(kind_ref)
-    except StoreError as error:
-        if getattr(error, "status", None) != FORBIDDEN:
-            raise
-        # The user has rights in that namespace alone.
-        return store.list(kind_ref, namespace)
-
-
 def is_kubernetes(options: Options) -> bool:
     """Return whether the objects are in a Kubernetes API."""
     return str(options.get("type") or FILE) == KUBERNETES
@@ -290,7 +279,10 @@ def connection(options: Options) -> dict[str, t.Any]:
 
 
 def check(options: Options) -> None:
-    """Refuse options that are missing or meaningless; no API is asked."""
+    """Refuse options that are missing or meaningless for the store's type.
+
+    Nothing is asked of an API.
+    """
     if not options.get("path"):
         raise StoreError(
             "the store's path is missing",
