@@ -148,9 +148,7 @@ CONSENTS = (
 )
 # Written by this collection on a Cluster, as JSON: which KubeadmControlPlane of it was deleted while the Cluster stays.
 ANNOTATION_DELETED_CONTROL_PLANE = ANNOTATION_PREFIX + "deleted-control-plane"
-# On a Cluster and a KubeadmControlPlane: the run that deletes them was told to ignore worker nodes. The user's own consent to that is another one.
-ANNOTATION_DELETION_IGNORES_WORKERS = ANNOTATION_PREFIX + "deletion-ignores-worker-nodes"
-# On a Cluster: in which API versions the manifest has kinds of other providers (infrastructure_versions.py).
+# Likewise: in which API versions the manifest has kinds of other providers (infrastructure_versions.py).
 ANNOTATION_INFRASTRUCTURE_VERSIONS = ANNOTATION_PREFIX + "infrastructure-versions"
 
 SECRET_TYPE = "cluster.x-k8s.io/secret"

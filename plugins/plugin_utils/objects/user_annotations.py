@@ -60,12 +60,7 @@ OWNED_BY_THE_MANIFEST = (
 # Written by this collection: which labels and annotations of a stored object its manifest gave, as JSON.
 FROM_MANIFEST = kinds.ANNOTATION_PREFIX + "from-manifest"
 # Its own notes on stored objects, which come along where somebody makes a manifest of one.
-NOTES = (
-    FROM_MANIFEST,
-    kinds.ANNOTATION_DELETED_CONTROL_PLANE,
-    kinds.ANNOTATION_DELETION_IGNORES_WORKERS,
-    kinds.ANNOTATION_INFRASTRUCTURE_VERSIONS,
-)
+NOTES = (FROM_MANIFEST, kinds.ANNOTATION_DELETED_CONTROL_PLANE, kinds.ANNOTATION_INFRASTRUCTURE_VERSIONS)
 
 MAX_GATES = 20
 LONGEST_TEXT = 65536

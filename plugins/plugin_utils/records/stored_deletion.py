@@ -34,8 +34,6 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool, deployment
 
     On the MachineDeployment `deployment` instead, where one is given.
 
-    `ignore_worker_nodes` is this run's: another run without it asks for workers again. The user's annotation of that name stays.
-
     Source: docs/reference/cluster_api.md, "Deletion".
     """
     if deployment:
@@ -48,9 +46,9 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool, deployment
         def mark(stored: Object) -> None:
             annotations = stored["metadata"].setdefault("annotations", {})
             if ignore_worker_nodes:
-                annotations[kinds.ANNOTATION_DELETION_IGNORES_WORKERS] = "true"
+                annotations[kinds.ANNOTATION_IGNORE_WORKER_NODES] = "true"
             else:
-                annotations.pop(kinds.ANNOTATION_DELETION_IGNORES_WORKERS, None)
+                annotations.pop(kinds.ANNOTATION_IGNORE_WORKER_NODES, None)
 
         name = str(current["metadata"]["name"])
         objects.store.modify(reference, objects.namespace, name, mark)

@@ -137,14 +137,9 @@ def _shared(view: View) -> Optional[Outcome]:
     return outcome
 
 
-def _ignores_workers(obj: Mapping[str, Any]) -> bool:
-    by_run = kinds.is_marked(obj, kinds.ANNOTATION_DELETION_IGNORES_WORKERS)
-    return by_run or kinds.is_flagged(obj, kinds.ANNOTATION_IGNORE_WORKER_NODES)
-
-
 def _workers(view: View, going: Collection[str]) -> Optional[Outcome]:
     """Return the refusal because of workers' Nodes, None without one."""
-    if any(_ignores_workers(obj) for obj in (view.cluster, view.control_plane)):
+    if any(kinds.is_flagged(obj, kinds.ANNOTATION_IGNORE_WORKER_NODES) for obj in (view.cluster, view.control_plane)):
         return None
     if view.reachable:
         # A Node gets its label last of all: that of a machine whose join has failed may lack it.

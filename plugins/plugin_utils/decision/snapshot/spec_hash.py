@@ -22,6 +22,7 @@ _FILLED_IN = ("controlPlaneEndpoint",)
 # Written by this collection though known or of another prefix, or by kubectl as its own note.
 _NOT_THE_USERS = (
     kinds.ANNOTATION_REMEDIATION_IN_PROGRESS,
+    kinds.ANNOTATION_IGNORE_WORKER_NODES,
     kinds.ANNOTATION_EXTERNAL_ETCD_BEGAN,
     "kubectl.kubernetes.io/last-applied-configuration",
 )

@@ -12,8 +12,7 @@ from builders import Builder, cluster, healthy
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
-# The user's own consent, and that of the run that deletes.
-IGNORE = ("kubeadm.control-plane/ignore-worker-nodes", "kubeadm.control-plane/deletion-ignores-worker-nodes")
+IGNORE = "kubeadm.control-plane/ignore-worker-nodes"
 
 
 def step(builder: Builder) -> tuple[str, str]:
@@ -65,14 +64,13 @@ def test_the_node_of_a_machine_whose_join_has_failed_is_no_worker() -> None:
 
 
 @pytest.mark.parametrize("owner", ["cluster", "controlPlane"])
-@pytest.mark.parametrize("consent", IGNORE)
-def test_unless_told_otherwise(owner: str, consent: str) -> None:
+def test_unless_told_otherwise(owner: str) -> None:
     builder = healthy(3).deleting()
     builder.workload["workerNodes"] = ["w1"]
     for value in ("false", "no", ""):
-        builder.snapshot[owner]["metadata"]["annotations"][consent] = value
+        builder.snapshot[owner]["metadata"]["annotations"][IGNORE] = value
         assert step(builder)[0] == "blocked"
-    builder.snapshot[owner]["metadata"]["annotations"][consent] = "true"
+    builder.snapshot[owner]["metadata"]["annotations"][IGNORE] = "true"
     assert step(builder)[0] == "deleteMachines"
 
 
@@ -135,7 +133,7 @@ def test_a_cluster_that_keeps_its_own_objects_is_not_deleted(owner: str, reachab
     assert step(builder)[0] == "none"
     builder.snapshot[owner]["metadata"]["deletionTimestamp"] = "2026-01-31T11:59:00Z"
     builder.stored("Deleting", "True", 61, reason="WaitingForMachineDeletion")
-    builder.snapshot[owner]["metadata"]["annotations"][IGNORE[0]] = "true"
+    builder.snapshot[owner]["metadata"]["annotations"][IGNORE] = "true"
     decision = decide((builder if reachable else builder.unreachable()).build())
     assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "ObjectsInItself")
     said = decision["blockedOn"][0]["message"]

@@ -86,23 +86,6 @@ def test_deletion_is_marked_once_and_leaves_nothing(store: FileStore) -> None:
     assert store.get(CONTROL_PLANE, "default", "cp") is None
 
 
-@pytest.mark.parametrize("users", [{}, {"kubeadm.control-plane/ignore-worker-nodes": "true"}])
-def test_a_run_takes_back_what_an_earlier_run_was_told_and_no_consent_of_the_user(
-    store: FileStore, users: dict[str, str]
-) -> None:
-    """Workers that are left behind need the variable in each run, or the manifest's annotation."""
-    given = manifest()
-    for each in (given.cluster, given.control_plane):
-        each["metadata"]["annotations"] = dict(users)
-    stored_cluster.apply_manifest(store, given)
-    noted = [each["metadata"]["annotations"] for each in (read(store).cluster, read(store).control_plane or {})]
-    for ignore, by_run in ((True, {"kubeadm.control-plane/deletion-ignores-worker-nodes": "true"}), (False, {})):
-        stored_deletion.mark_deleting(read(store), ignore)
-        found = [each["metadata"]["annotations"] for each in (read(store).cluster, read(store).control_plane or {})]
-        assert found == [{**each, **by_run} for each in noted]
-    assert all(each.items() >= users.items() for each in noted)
-
-
 def test_a_users_own_secret_stays(store: FileStore) -> None:
     """Labels tell to whom it belongs and not who made it: without the Cluster or its control plane as an owner it is left."""
     stored_cluster.apply_manifest(store, manifest())
