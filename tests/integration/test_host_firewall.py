@@ -197,8 +197,11 @@ IPV4, IPV6 = "-s 192.0.2.0/24 -p tcp --dport 2379:2380 -j ACCEPT", "-s 2001:db8:
             f"by hand, and where the rules are loaded at boot: iptables -I INPUT {IPV4}; iptables -I INPUT -p vrrp -j ACCEPT. Then",
         ),
         (["ip6 filter INPUT"], f": ip6tables -I INPUT {IPV6}; ip6tables -I INPUT -p vrrp -j ACCEPT. Then"),
-        (["inet myfw in", "arp filter INPUT"], "Name it in host_firewall_chain: inet myfw in."),
-        (["ip myfw in"], "Name it in host_firewall_chain: ip myfw in."),
+        (
+            ["inet myfw in", "arp filter INPUT"],
+            "name it in host_firewall_chain of this host: inet myfw in. Else open it by hand, and where",
+        ),
+        (["ip myfw in"], "name it in host_firewall_chain of this host: ip myfw in. Else open it by hand, and where"),
         (
             ["inet filter input", "ip myfw in", "ip6 filter INPUT"],
             "by hand, in each chain, since it may drop what another one accepts, and where the rules are loaded at boot: "
@@ -231,7 +234,7 @@ def test_the_chain_that_is_named_is_opened(host: Host, family: str, opened: int)
     """Of any name; what comes from IPv6 is no matter of one for IPv4."""
     table = f"{family} myfw"
     host.has(CHAIN.format(policy="drop").replace("inet filter", table).replace("chain input", "chain in"))
-    assert f"Name it in host_firewall_chain: {table} in." in host.open(ETCD, VRRP)["msg"]
+    assert f"name it in host_firewall_chain of this host: {table} in." in host.open(ETCD, VRRP)["msg"]
     assert len(host.open(ETCD, VRRP, chain=f"{table} in")["closed"]) == opened
     assert host.run("nft", "list", "chain", *table.split(), "in").count("kubeadm.control_plane: ") == opened
     assert not host.open(ETCD, VRRP, chain=f"{table} in")["changed"]

@@ -108,6 +108,7 @@ def test_the_host_of_a_member_beside_others_stays_as_it_is(
         pytest.param("ours", (1, 0), DELETION, id="whose authority is being rotated"),
         pytest.param("ours", (1,), {**DELETION, "authority": None}, id="whose CA the store has lost"),
         pytest.param("", (0,), {**DELETION, "id": ""}, id="adopted"),
+        pytest.param("older", (0,), {**DELETION, "consent": True}, id="whose claim the store has otherwise"),
         pytest.param("theirs", (1,), {"id": "", "whole_cluster": True, "consent": True}, id="by hand"),
     ],
 )

@@ -18,7 +18,7 @@ from ....module_utils.common import kubernetes_facts as kubeadm_facts
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, condition_in, parse_time
 from ...documents.names import typed_name
-from ...objects import advice
+from ...objects import advice, kinds
 from ...objects.conditions import (
     COMPONENT_CONDITIONS,
     CONTROL_PLANE_COMPONENTS_HEALTHY,

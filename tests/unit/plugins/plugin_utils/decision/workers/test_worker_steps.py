@@ -85,11 +85,14 @@ def test_the_control_plane_comes_first(builder: Builder, action: str) -> None:
 
 
 def test_workers_follow_a_control_plane_that_is_blocked() -> None:
-    """What needs a person does not keep workers away; what passes by itself is waited for."""
+    """What needs a person does not keep workers away, unless another cluster answers; what passes by itself is waited for."""
     builder = healthy(3)
     builder.spec["replicas"] = 4
     assert decided(deployment(builder, 1))["action"] == "joinWorkers"
     assert decided(deployment(builder, 1).worker("w1"))["action"] == "blocked"
+    builder = healthy(3)
+    builder.snapshot["controlPlane"]["status"]["etcdClusterID"] = "00000000000000dd"
+    assert decided(deployment(builder, 1))["blockedOn"][0]["reason"] == "EtcdClusterIDDiffers"
 
 
 def version(wanted: str, running: str = "v1.20.2") -> Builder:
