@@ -86,8 +86,7 @@ def test_the_control_plane_comes_first(builder: Builder, action: str) -> None:
 
 def test_workers_follow_a_control_plane_that_is_blocked() -> None:
     """What needs a person does not keep workers away, unless another cluster answers; what passes by itself is waited for."""
-    builder = healthy(3)
-    builder.spec["replicas"] = 4
+    builder = healthy(3, replicas=4)
     assert decided(deployment(builder, 1))["action"] == "joinWorkers"
     assert decided(deployment(builder, 1).worker("w1"))["action"] == "blocked"
     builder = healthy(3)
