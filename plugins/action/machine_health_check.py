@@ -81,7 +81,7 @@ class ActionModule(ControlPlaneAction):
     def _named(store: Store, objects: ClusterObjects, wanted: t.Sequence[str]) -> list[str]:
         """Return the named machines that are this cluster's.
 
-        Names that no cluster of the store has are an error.
+        Names that no machine of its namespace has are an error.
         """
         own = {str(each["metadata"]["name"]) for each in [*objects.machines, *objects.workers]}
         strange = [name for name in dict.fromkeys(wanted) if name not in own]

@@ -129,7 +129,7 @@ options:
   whole_cluster:
     description:
       - With O(state=absent), every machine of the cluster goes, so that it doesn't matter that this host's etcd is a member beside others.
-      - It has no effect on a host that carries something else than what was claimed, unless that is of O(ca_cert_hash).
+      - It has no effect on a host that carries something else than what was claimed.
       - With neither O(id), O(ca_cert_hash) nor O(cluster_id), the cluster on this host is meant.
     type: bool
     default: false

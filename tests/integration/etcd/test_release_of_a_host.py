@@ -88,6 +88,7 @@ DELETION = {"whole_cluster": True, "run": claim.Run("uid-1"), "authority": 0}
         pytest.param("theirs", (1,), {**DELETION, "consent": True, "id": "", "authority": None}, id="never claimed"),
         pytest.param("ours", (1,), {**DELETION, "consent": True}, id="of another cluster, with the old claim"),
         pytest.param("", (1,), {**DELETION, "consent": True}, id="of another cluster, without a claim"),
+        pytest.param("theirs", (0,), {**DELETION, "consent": True}, id="of another cluster with the same CA"),
     ],
 )
 def test_the_host_of_a_member_beside_others_stays_as_it_is(
@@ -108,7 +109,6 @@ def test_the_host_of_a_member_beside_others_stays_as_it_is(
         pytest.param("ours", (1, 0), DELETION, id="whose authority is being rotated"),
         pytest.param("ours", (1,), {**DELETION, "authority": None}, id="whose CA the store has lost"),
         pytest.param("", (0,), {**DELETION, "id": ""}, id="adopted"),
-        pytest.param("older", (0,), {**DELETION, "consent": True}, id="whose claim the store has otherwise"),
         pytest.param("theirs", (1,), {"id": "", "whole_cluster": True, "consent": True}, id="by hand"),
     ],
 )

@@ -290,11 +290,10 @@ def release(
         if unkept is not None:
             raise unkept
         return False, "nothing of the machine was left on the host"
-    # By hand the cluster on this host is meant, whosever it is. A run means its own: another one's members stay. With its CA it is the
-    # cluster's own whatever the claim says, as where the store was put back from an older copy.
+    # By hand the cluster on this host is meant, whosever it is. A run means its own: another one's members stay. A CA alone proves nothing:
+    # a user may have given several clusters the same.
     by_hand = not (wanted.id or wanted.ca_cert_hash or run.cluster_id)
-    own = by_hand or not other or wanted.ca_cert_hash in host_facts.ca_cert_hashes(where)
-    whole_cluster = wanted.whole_cluster and own
+    whole_cluster = wanted.whole_cluster and (by_hand or not other)
     # Before the host leaves its endpoint. A run without a consent has removed the member, whose etcd has ended since.
     known = whole_cluster or reset.require_no_membership(where.node) or not wanted.consent
     note = "" if known else UNKNOWN_MEMBER

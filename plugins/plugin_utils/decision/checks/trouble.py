@@ -18,7 +18,7 @@ from ....module_utils.common import kubernetes_facts as kubeadm_facts
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, condition_in, parse_time
 from ...documents.names import typed_name
-from ...objects import advice, kinds
+from ...objects import advice
 from ...objects.conditions import (
     COMPONENT_CONDITIONS,
     CONTROL_PLANE_COMPONENTS_HEALTHY,
@@ -325,14 +325,11 @@ def other_etcd(view: View) -> list[Trouble]:
     recorded, found = recorded_cluster(view.control_plane), view.etcd.get("clusterID")
     if not view.managed_etcd or not recorded or not found or recorded == found:
         return []
-    via = view.workload.get("via") or ""
-    text = f"etcd on machine {typed_name(via)} says it is cluster {found}, recorded is {recorded}"
-    given_up = [each.name for each in view.machines if kinds.is_marked_by_restore(each.machine)]
+    via = typed_name(view.workload.get("via") or "")
+    text = f"etcd on machine {via} says it is cluster {found}, recorded is {recorded}"
     fix = (
-        f"A restore gave it up, and it runs again as before. Cut the power of {', '.join(map(typed_name, given_up))}; then the restored machine answers."
-        if via in given_up
-        else "Where a snapshot was restored by hand, take status.etcdClusterID out of the KubeadmControlPlane (docs/etcd_snapshots.md). Else give this "
-        "cluster's own store."
+        f"Where the playbook restore gave {via} up and it runs again as before, cut its power and that of the others that were given up. Only where a snapshot "
+        f"was restored by hand on {via}, take status.etcdClusterID out of the KubeadmControlPlane (docs/etcd_snapshots.md). Else give this cluster's own store."
     )
     return [Trouble(ETCD_HEALTHY, "EtcdClusterIDDiffers", text, fix, False)]
 

@@ -161,7 +161,7 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
     for member in strangers(view):
         worst = terms.FALSE
         lines.append(f"* Etcd {member.describe()} has no corresponding Machine")
-    known = {machine.member.id for machine in view.machines if machine.member is not None}
+    known = {machine.member.id for machine in view.known if machine.member is not None}
     alarms = [each for each in view.etcd.get("alarms") or () if each.get("memberID") not in known]
     if alarms:
         worst = terms.FALSE

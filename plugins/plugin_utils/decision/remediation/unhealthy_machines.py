@@ -23,6 +23,7 @@ from ...objects import kinds, machine_health_check
 from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, INFRASTRUCTURE_READY
 from ...objects.validate import object_selector
 from .. import terms
+from ..checks.trouble import other_etcd
 from ..conditions.control_plane import initialized
 from ..snapshot.typed_snapshot import MachineView, View, condition_of
 from ..workers.worker_view import read_workers
@@ -140,6 +141,8 @@ def _nobody(document: Object, view: View) -> Optional[tuple[str, str]]:
         return NOT_JUDGED, "the cluster is being deleted"
     if not view.infrastructure_ready:
         return NOT_JUDGED, "the cluster's infrastructure is not ready"
+    if found := other_etcd(view):
+        return NOT_JUDGED, f"{found[0].message}: it has other Nodes"
     skew = view.workload.get("clockSkewSeconds")
     if isinstance(skew, (int, float)) and abs(skew) > settings.CLOCK_SKEW_SECONDS:
         text = f"the clocks of the workload cluster and of this controller differ by {abs(skew):.0f} s: no duration can be trusted"

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import typing as t
 from pathlib import Path
 
 import pytest
 from actions import run_action
 from stored_cluster import stored_cluster
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 
 @pytest.mark.parametrize("check", [True, False])
@@ -35,9 +38,16 @@ def test_an_external_etcd_fails_no_schedule(tmp_path: Path, check: bool) -> None
     assert "is external and can't be backed up from here. Nothing was done." in result["msg"]
 
 
-def test_a_folder_that_can_not_be_made_is_named_before_a_snapshot_is_taken(tmp_path: Path) -> None:
+@pytest.mark.parametrize("configuration", [{}, {"etcd": {"external": {"endpoints": []}}}])
+def test_a_folder_that_can_not_be_made_is_named_before_a_snapshot_is_taken(
+    tmp_path: Path, configuration: dict[str, t.Any]
+) -> None:
+    """Also of a cluster whose spec alone says that its etcd is external: its data are on its machines."""
     store = tmp_path / "store"
-    stored_cluster(store, "v1.20.2", {}, {}, {"m1": "localhost"})
+    stored_cluster(store, "v1.20.2", configuration, {}, {"m1": "localhost"})
+    objects = FileStore(str(store))
+    [plane] = objects.list(("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"), "default")
+    objects.update({**plane, "status": {"etcdClusterID": "00000000000000dd"}})
     (tmp_path / "file").touch()
     result = run_action("cluster_backup", cluster="prod", store={"path": str(store)}, directory=str(tmp_path / "file"))
     assert result["failed"] and "can't keep backups in the folder" in result["msg"], result

@@ -168,6 +168,14 @@ def test_nobody_is_judged_by_clocks_that_differ(skew: float) -> None:
     assert set(states(checked(builder)).values()) == {"unknown"}
 
 
+def test_nobody_is_judged_by_another_cluster() -> None:
+    """It has other Nodes: a machine without one there would count as lost."""
+    builder = node_condition(healthy(3).marked("m3"), "m2", "Ready", "Unknown", 9000)
+    builder.snapshot["controlPlane"]["status"]["etcdClusterID"] = "00000000000000dd"
+    found = checked(builder)
+    assert set(states(found).values()) == {"unknown"} and found.marks == {}
+
+
 def test_a_paused_cluster_is_left_alone() -> None:
     """Also its marks."""
     builder = node_condition(healthy(3).marked("m1"), "m2", "Ready", "Unknown", 9000)
