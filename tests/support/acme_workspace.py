@@ -48,7 +48,7 @@ class AcmeWorkspace(Workspace):
         """The environment in which machines answer, by a stand-in for ssh."""
         variables = yaml.safe_load((self.folder / "variables.yml").read_text())
         # Each answer takes as long as a process; a machine that was taken away is waited for as long as this, too.
-        (self.folder / "variables.yml").write_text(yaml.safe_dump({**variables, "control_plane_bootstrap_timeout": 5}))
+        (self.folder / "variables.yml").write_text(yaml.safe_dump({**variables, "control_plane_bootstrap_timeout": 20}))
         program = self.folder / "ssh"
         program.write_text(f'#!/bin/sh\nexec {sys.executable} {MACHINE} {self._cloud} "$@"\n')
         program.chmod(0o755)
