@@ -112,7 +112,6 @@ class Machines:
         variables = {
             "ansible_host": self.infrastructure(machine)["status"]["connection"]["host"],
             "ansible_user": "root",
-            "ansible_hostname": machine,
             "ansible_python_interpreter": "/usr/bin/python3",
             "ansible_ssh_private_key_file": str(folder / f"{self._cluster}.key"),
             "ansible_ssh_common_args": "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",

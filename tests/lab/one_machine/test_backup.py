@@ -41,12 +41,12 @@ def test_the_standalone_modules_run_on_a_node_as_their_page_shows_them(
     tasks = [task for block in blocks for task in yaml.safe_load(block)]
     tasks = [{**task, "check_mode": True, "diff": True} for task in tasks if "debug" not in str(list(task))]
     for task in tasks:
-        for module in ("preflight", "node_drain"):
+        for module in ("preflight", "node_drain", "etcd_leader"):
             options = task.get(f"kubeadm.control_plane.{module}")
             if options and "version" in options:
                 # The node carries a cluster already, and no such endpoint exists: a report.
                 options.update(control_plane_endpoint="", report_only=True)
-            elif options and module == "node_drain":
+            elif options and module != "preflight":
                 options["name"] = name
     results = machines.play(tasks)
     assert len(results) == len(tasks)
