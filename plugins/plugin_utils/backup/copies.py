@@ -27,6 +27,7 @@ from ...module_utils.etcd.snapshot import revision
 from ...module_utils.etcd.snapshot.transfer import PIECE_BYTES, pack, unpack
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Machine
+from ..objects.validate.control_plane import managed_etcd
 from ..observe.observation import Caller
 from ..records.cluster_objects import ClusterObjects
 from ..store.file import disk
@@ -339,8 +340,6 @@ def send(caller: Caller, machine: Machine, path: str) -> str:
 
 def said_of_external(objects: ClusterObjects, what: str) -> str:
     """Return the refusal of a cluster with external etcd, "" without."""
-    control_plane = objects.control_plane or {}
-    configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
-    if (configuration.get("etcd") or {}).get("external") is None:
+    if managed_etcd(objects.control_plane or {}):
         return ""
     return f"etcd of {objects.title} is external and can't be {what} from here. Nothing was done. Use the tools of the place where it runs."

@@ -35,6 +35,15 @@ def recorded_cluster(control_plane: Optional[Mapping[str, Any]]) -> str:
     return str(((control_plane or {}).get("status") or {}).get("etcdClusterID") or "")
 
 
+def cluster_argument(control_plane: Optional[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the argument of etcd's modules with which another cluster refuses.
+
+    {} where none is recorded.
+    """
+    known = recorded_cluster(control_plane)
+    return {"cluster_id": known} if known else {}
+
+
 def peer_url(kubeadm_config: Mapping[str, Any], values: Values, address: str) -> str:
     """Return the peer URL that kubeadm looks for.
 

@@ -15,7 +15,7 @@ from ...module_utils.common.redact import redact
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
 from ..objects.conditions import best_to_ask
-from ..objects.etcd_member import recorded_cluster
+from ..objects.etcd_member import cluster_argument
 from ..observe.observation import Caller
 from ..records.cluster_objects import ClusterObjects
 
@@ -131,8 +131,7 @@ class LearnerJoin:
         )
 
     def _cluster(self) -> dict[str, t.Any]:
-        known = recorded_cluster(self._objects.control_plane)
-        return {"fencing": self._arguments["fencing"], **({"cluster_id": known} if known else {})}
+        return {"fencing": self._arguments["fencing"], **cluster_argument(self._objects.control_plane)}
 
     def _through(self, module: str, call: dict[str, t.Any]) -> t.Union[Answer, str]:
         """Return the first answer of a control plane machine.

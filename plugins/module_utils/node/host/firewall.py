@@ -294,10 +294,13 @@ def _by_hand(state: State, openings: t.Sequence[Opening]) -> str:
         words += ["firewall-cmd --reload"] * (state.kind == "firewalld")
         return f"Open it by hand: {'; '.join(words)}. Then leave host_firewall_open out."
     words = [each.command(chain) for chain in state.chains for each in openings if each.concerns(chain)]
-    each_one = " in each chain, since it may drop what another one accepts," if len(state.chains) > 1 else ""
-    first = "Open"
-    if not each_one and state.chains[0] not in _IPTABLES and _CHAIN.match(state.chains[0]):
-        first = f"If its /etc/nftables.conf has that chain, name it in host_firewall_chain of this host: {state.chains[0]}. Else open"
+    first, each_one, chain = "Open", "", state.chains[0]
+    if len(state.chains) > 1:
+        each_one = " in each chain, since it may drop what another one accepts,"
+    elif chain not in _IPTABLES and _CHAIN.match(chain):
+        first = (
+            f"If its /etc/nftables.conf has that chain, name it in host_firewall_chain of this host: {chain}. Else open"
+        )
     return f"{first} it by hand,{each_one} and where the rules are loaded at boot: {'; '.join(words)}. Then leave host_firewall_open out."
 
 

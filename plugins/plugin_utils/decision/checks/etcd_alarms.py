@@ -70,9 +70,9 @@ def _ansible(view: View, host: str = "") -> str:
 
     No group: its name depends on the clusters of other namespaces, and an existing host's user, become and bastion are no variables of it.
     """
-    hosts = zip(_existing(view), view.machines)
-    names = host or ",".join(typed_name(known or machine.name, "HOST") for known, machine in hosts)
-    return f"ansible -i INVENTORY {names} -b{'' if all(_existing(view)) else ' --private-key FILE'}"
+    existing = _existing(view)
+    names = host or ",".join(typed_name(known or each.name, "HOST") for known, each in zip(existing, view.machines))
+    return f"ansible -i INVENTORY {names} -b{'' if all(existing) else ' --private-key FILE'}"
 
 
 def _key(view: View) -> str:

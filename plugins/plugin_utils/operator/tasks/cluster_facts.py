@@ -289,8 +289,8 @@ def nodes_now(
 
 def _deployment_of(machine: Object) -> dict[str, str]:
     """Return a Machine's label with its MachineDeployment, {} without one."""
-    own = machine["metadata"].get("labels") or {}
-    return {key: str(own[key]) for key in (kinds.LABEL_DEPLOYMENT_NAME,) if key in own}
+    found = (machine["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME)
+    return {} if found is None else {kinds.LABEL_DEPLOYMENT_NAME: str(found)}
 
 
 def _image_version(pods: Object) -> str:

@@ -23,7 +23,7 @@ from ...decision import terms
 from ...decision.removal import hooks
 from ...objects import kinds
 from ...objects.conditions import DELETING, best_to_ask, set_condition
-from ...objects.etcd_member import recorded_cluster
+from ...objects.etcd_member import cluster_argument
 from ...observe.observation import Caller
 from ...records.cluster_objects import MACHINE, ClusterObjects, Object, delete_finally
 from ...records.journal_entries import note_snapshot
@@ -245,12 +245,8 @@ class Removal:
         self._tell(self._through("etcd_leader", {**self._member(), "to": to}, accepted=("LeaderSilent",)))
 
     def _member(self) -> dict[str, str]:
-        """Return the member's ID, and its cluster's where recorded.
-
-        Another etcd cluster refuses.
-        """
-        known = recorded_cluster(self._objects.control_plane)
-        return {"member_id": self._arguments["member_id"], **({"cluster_id": known} if known else {})}
+        """Return the IDs of the member and, where recorded, of its cluster."""
+        return {"member_id": self._arguments["member_id"], **cluster_argument(self._objects.control_plane)}
 
     def _drain(self) -> bool:
         """Drain the Node; return whether that has ended.
