@@ -26,10 +26,10 @@ def edit_variables(workspace: AcmeWorkspace, change: t.Callable[[dict[str, t.Any
     path.write_text(yaml.safe_dump(variables))
 
 
-@pytest.fixture
-def workspace(one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
+@pytest.fixture(scope="module")
+def two_providers(one_machine: AcmeWorkspace, tmp_path_factory: pytest.TempPathFactory) -> AcmeWorkspace:
     """A cluster of one machine, whose manifest has the template of a second provider by now, which knows nothing of that machine."""
-    made = one_machine.copied(tmp_path / "workspace").answering(monkeypatch)
+    made = one_machine.copied(tmp_path_factory.mktemp("two-providers") / "workspace")
     role = Path(shutil.copytree(ROLE, made.folder / "roles" / "machine_other"))
     for path in role.rglob("*.yml"):
         path.write_text(path.read_text().replace("machine_acme", "machine_other"))
@@ -42,6 +42,12 @@ def workspace(one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.Mo
     manifest = made.folder / "clusters" / f"{NAME}.yaml"
     manifest.write_text(manifest.read_text().replace("AcmeMachineTemplate", "OtherMachineTemplate"))
     return made
+
+
+@pytest.fixture
+def workspace(two_providers: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
+    """A copy of it, before its first run with both providers."""
+    return two_providers.copied(tmp_path / "workspace").answering(monkeypatch)
 
 
 def accounts(workspace: AcmeWorkspace) -> dict[str, str]:
@@ -121,8 +127,7 @@ def refuse_unchanged(workspace: AcmeWorkspace, said: str, *runs: t.Sequence[str]
 def test_a_missing_role_is_reported_first(workspace: AcmeWorkspace, take: Take) -> None:
     """Before a machine is made whose former one could not be deleted then, and before the cluster is marked for deletion."""
     delete = ("delete", "-e", f"control_plane_delete={NAME}")
-    first = ("plan",), ("check_hosts",), ("reconcile", "--check"), ("reconcile",)
-    refuse_unchanged(workspace, take(workspace), *first, delete, (*delete, "--check"))
+    refuse_unchanged(workspace, take(workspace), ("plan",), ("reconcile",), delete)
     assert workspace.objects("OtherMachine") == []
 
 
@@ -137,18 +142,35 @@ def test_a_task_file_that_a_role_itself_lacks_is_reported(workspace: AcmeWorkspa
     assert locks_held(workspace.store) == []
 
 
-@MISSING
-def test_a_missing_role_is_reported_before_a_removal(workspace: AcmeWorkspace, take: Take) -> None:
-    """Also where its machine goes before another one is made."""
-    documents = list(yaml.safe_load_all((workspace.folder / "clusters" / f"{NAME}.yaml").read_text()))
-    [control_plane] = (each for each in documents if each["kind"] == "KubeadmControlPlane")
-    control_plane["spec"]["replicas"] = 3
-    workspace.write(NAME, yaml.safe_dump_all(documents))
-    workspace.playbook("reconcile", "-e", "control_plane_step_limit=2").failed()
-    assert sorted(accounts(workspace).values()) == ["", "other", "other"]
+def test_a_missing_role_is_reported_by_all_that_change_nothing(workspace: AcmeWorkspace) -> None:
+    """Those that only look say the same as those that would act."""
+    delete = ("delete", "-e", f"control_plane_delete={NAME}", "--check")
+    refuse_unchanged(workspace, without_a_role(workspace), ("check_hosts",), ("reconcile", "--check"), delete)
+
+
+@pytest.fixture(scope="module")
+def removal_first(two_providers: AcmeWorkspace, tmp_path_factory: pytest.TempPathFactory) -> AcmeWorkspace:
+    """Three machines, of which the former provider's is to go before another one is made."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = two_providers.copied(tmp_path_factory.mktemp("removal-first") / "workspace").answering(patch)
+        documents = list(yaml.safe_load_all((made.folder / "clusters" / f"{NAME}.yaml").read_text()))
+        [control_plane] = (each for each in documents if each["kind"] == "KubeadmControlPlane")
+        control_plane["spec"]["replicas"] = 3
+        made.write(NAME, yaml.safe_dump_all(documents))
+        made.playbook("reconcile", "-e", "control_plane_step_limit=2").failed()
+    assert sorted(accounts(made).values()) == ["", "other", "other"]
     control_plane["spec"]["rollout"] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}
-    workspace.write(NAME, yaml.safe_dump_all(documents))
-    refuse_unchanged(workspace, take(workspace), ("plan",), ("reconcile", "--check"), ("reconcile",))
+    made.write(NAME, yaml.safe_dump_all(documents))
+    return made
+
+
+@MISSING
+def test_a_missing_role_is_reported_before_a_removal(
+    removal_first: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, take: Take
+) -> None:
+    """Also where its machine goes before another one is made."""
+    workspace = removal_first.copied(tmp_path / "workspace").answering(monkeypatch)
+    refuse_unchanged(workspace, take(workspace), ("plan",), ("reconcile",))
 
 
 def write_manifest(workspace: AcmeWorkspace, kind: str, workers: int, taint: str = "") -> None:
@@ -177,16 +199,24 @@ def write_manifest(workspace: AcmeWorkspace, kind: str, workers: int, taint: str
     workspace.write(NAME, yaml.safe_dump_all(documents))
 
 
-@pytest.fixture
-def with_workers(workspace: AcmeWorkspace) -> AcmeWorkspace:
+@pytest.fixture(scope="module")
+def made_with_workers(two_providers: AcmeWorkspace, tmp_path_factory: pytest.TempPathFactory) -> AcmeWorkspace:
     """A cluster whose control plane is the second provider's, with a worker of it and one of the former one, which are both to go."""
-    write_manifest(workspace, "AcmeMachine", 1)
-    workspace.playbook("reconcile").succeeded()
-    write_manifest(workspace, "OtherMachine", 1)
-    workspace.playbook("reconcile", "-e", "control_plane_step_limit=3").failed()
-    assert sorted(accounts(workspace).values()) == ["", "other", "other"]
-    write_manifest(workspace, "OtherMachine", 0)
-    return workspace
+    with pytest.MonkeyPatch.context() as patch:
+        made = two_providers.copied(tmp_path_factory.mktemp("with-workers") / "workspace").answering(patch)
+        write_manifest(made, "AcmeMachine", 1)
+        made.playbook("reconcile").succeeded()
+        write_manifest(made, "OtherMachine", 1)
+        made.playbook("reconcile", "-e", "control_plane_step_limit=3").failed()
+    assert sorted(accounts(made).values()) == ["", "other", "other"]
+    write_manifest(made, "OtherMachine", 0)
+    return made
+
+
+@pytest.fixture
+def with_workers(made_with_workers: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
+    """A copy of it."""
+    return made_with_workers.copied(tmp_path / "workspace").answering(monkeypatch)
 
 
 def test_a_workers_role_needs_no_endpoint(with_workers: AcmeWorkspace) -> None:
