@@ -34,6 +34,8 @@ from ..plugin_utils.records.cluster_objects import CONTROL_PLANE_LABEL, Object
 
 CONSENT = "machine_inventory_consent_wipe"
 FORGET = "machine_inventory_consent_forget"
+# What a host_claim's result has that refused the claim, and made none.
+REFUSED = "machineID"
 
 
 class ActionModule(ControlPlaneAction):
@@ -126,7 +128,7 @@ class ActionModule(ControlPlaneAction):
     def _resume(self, infrastructure: Object, host: str) -> Answer:
         """Resume with the host that an earlier run chose.
 
-        It is given up only where the host itself reports that it isn't this machine's.
+        It is given up only where the host itself says that it has no claim of this machine's.
         """
         self._require_known(host)
         claim = infrastructure["status"].get("claim") or {}
@@ -141,7 +143,9 @@ class ActionModule(ControlPlaneAction):
                     f"{answer.message}. Nothing else was done: whether the host carries the claim is known only there. Make it reachable and run "
                     f"again; or have another machine made in its place {advice.replace(self._name)}."
                 )
-        if answer.failed and claim.get("state") != CLAIMING:
+        if answer.failed and claim.get("state") == CLAIMING:
+            self._require_unclaimed(infrastructure, host, claim, answer)
+        elif answer.failed:
             raise ControlPlaneFailure(
                 f"machine {self._name} is the inventory host {host}, but {answer.message} Nothing was done. "
                 "Look whether the name still leads to the same host. If that machine is gone for good, have it replaced "
@@ -162,7 +166,28 @@ class ActionModule(ControlPlaneAction):
                 f"machine {self._name}: the connection to the inventory host {host} was lost while it was claimed ({answer.message}). "
                 "Nothing else was done. Run again: it resumes with this host."
             )
+        if answer.failed:
+            self._require_unclaimed(infrastructure, host, claim, answer)
         return answer
+
+    def _require_unclaimed(
+        self, infrastructure: Object, host: str, claim: t.Mapping[str, t.Any], answer: Answer
+    ) -> None:
+        """Refuse to give up a host that may have the claim.
+
+        It says itself that it has none. Any other failure may be of one that has written it, and no store would know that claim once the next
+        host's is recorded.
+        """
+        if REFUSED in answer.result:
+            return
+        found = self._ask(infrastructure, host, claim, check=True)
+        if REFUSED in found.result or (not found.failed and found.result.get("changed")):
+            return
+        raise ControlPlaneFailure(
+            f"machine {self._name} was about to claim the inventory host {host}, and whether the host carries the claim is not known: "
+            f"{self._why(answer)} Nothing else was done. Mend that and run again, which resumes with this host; "
+            f"or have another machine made in its place {advice.replace(self._name)}."
+        )
 
     def _ask(self, infrastructure: Object, host: str, claim: t.Mapping[str, t.Any], check: bool = False) -> Answer:
         spec = infrastructure["spec"]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Release of a machine's host by the provider of existing hosts: hosts that are hidden, don't answer or refuse."""
+"""Claim and release of a machine's host by the provider of existing hosts: hosts that are hidden, don't answer or refuse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from host_pool import AWAY, GROUP, claimed
+from host_pool import AWAY, claimed
 from tasks import Playbook
 from workspace import cluster_documents
 
@@ -18,13 +18,16 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.s
 
 
 class Stored:
-    """A stored cluster with one machine whose host was claimed, and calls of the module that releases it."""
+    """A stored cluster with one machine whose host was claimed, and calls of the module that claims and releases it."""
 
     def __init__(self, folder: Path, **status: t.Any) -> None:
         self.store = FileStore(str(folder / "store"))
         self.python = folder / "python"
-        refusing = {"ansible_connection": "local", "ansible_python_interpreter": str(self.python)}
-        self._playbook = Playbook(folder, "", "", {"localhost": {}, "away": AWAY, "refusing": refusing})
+        pool = {
+            name: {"ansible_connection": "local", "ansible_python_interpreter": str(python), "use": "pool"}
+            for name, python in (("refusing", self.python), ("spare", folder / "spare"))
+        }
+        self._playbook = Playbook(folder, "", "", {"localhost": {}, "away": AWAY, **pool})
         for document in cluster_documents("prod", replicas=1)[:2]:
             self.store.create(document)
         self.store.create(
@@ -32,7 +35,7 @@ class Stored:
                 "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
                 "kind": "InventoryMachine",
                 "metadata": {"name": "m1", "namespace": "default"},
-                "spec": {"group": GROUP},
+                "spec": {"group": "all", "selector": {"matchVariables": {"use": "pool"}}},
                 "status": status,
             }
         )
@@ -40,13 +43,11 @@ class Stored:
 
     def release(self, **options: t.Any) -> dict[str, t.Any]:
         """Release the machine's host; its failure is a result."""
-        arguments = {
-            "cluster": "prod",
-            "store": {"path": str(self._path)},
-            "name": "m1",
-            "state": "absent",
-            "timeout": 2,
-        }
+        return self.call(state="absent", **options)
+
+    def call(self, **options: t.Any) -> dict[str, t.Any]:
+        """Call the module; its failure is a result."""
+        arguments = {"cluster": "prod", "store": {"path": str(self._path)}, "name": "m1", "timeout": 2}
         task = {
             "kubeadm.control_plane.inventory_machine": {**arguments, **options},
             "register": "result",
@@ -62,6 +63,65 @@ class Stored:
         found = self.store.get(("infrastructure.cluster.x-k8s.io", "InventoryMachine"), "default", "m1")
         assert found is not None
         return dict(found["status"])
+
+
+def host(python: Path, *answers: t.Mapping[str, t.Any]) -> None:
+    """Make a Python that answers one call after another so, whatever is called."""
+    folder = python.with_name(f"{python.name}-answers")
+    folder.mkdir()
+    for number, answer in enumerate(answers):
+        (folder / str(number)).write_text(json.dumps(answer))
+    python.write_text(f'#!/bin/sh\ncat > /dev/null\nset -- {folder}/*\ncat "$1" && rm "$1"\n')
+    python.chmod(0o755)
+
+
+FREE = {"changed": True, "claim": {"id": "id-1", "machineID": "1" * 32}, "address": "198.51.100.1", "hostname": "h"}
+HELD = {**FREE, "changed": False}
+FULL = {"failed": True, "msg": "/var/lib/kubeadm-control-plane/clusters can't be written: No space left on device."}
+UNFIT = {"failed": True, "missing": [{"check": "Swap", "message": "swap is on", "fix": "Off."}], "machineID": "1" * 32}
+CLAIMING = {"inventoryHost": "refusing", "id": "id-1", "state": "Claiming"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "answers", "taken"),
+    [
+        pytest.param(CLAIMING, [FULL, HELD], "", id="resumed: it has the claim"),
+        pytest.param(CLAIMING, [FULL, FULL], "", id="resumed: it says nothing of its claim"),
+        pytest.param(CLAIMING, [FULL, FREE], "spare", id="resumed: it has no claim"),
+        pytest.param(CLAIMING, [UNFIT], "spare", id="resumed: it refuses"),
+        pytest.param(CLAIMING, [HELD], "refusing", id="resumed: it has the claim, and room"),
+        pytest.param({}, [FREE, FULL, HELD], "", id="it has the claim"),
+        pytest.param({}, [FREE, FULL, FREE], "spare", id="it has no claim"),
+        pytest.param({}, [FREE, UNFIT], "spare", id="it refuses"),
+    ],
+)
+def test_another_host_is_taken_only_where_the_first_says_that_it_has_no_claim(
+    tmp_path: Path, claim: dict[str, t.Any], answers: list[dict[str, t.Any]], taken: str
+) -> None:
+    """A failure for another reason says nothing of it; given up, the host would keep a claim that no store knows."""
+    stored = Stored(tmp_path, claim=claim)
+    host(stored.python, *answers)
+    host(tmp_path / "spare", FREE, FREE)
+    result = stored.call(kubernetes_version="v1.20.2")
+    found = stored.status()["claim"]
+    if taken:
+        assert result["machine"]["inventory_host"] == taken, result
+        assert (found["inventoryHost"], found["state"]) == (taken, "Claimed")
+        return
+    said = "machine m1 was about to claim the inventory host refusing, and whether the host carries the claim is not known: "
+    assert said + FULL["msg"] in result["msg"] and "control_plane_machines=m1" in result["msg"]
+    assert (found["inventoryHost"], found["state"]) == ("refusing", "Claiming")
+
+
+def test_a_host_whose_address_is_not_known_any_more_keeps_its_claim(tmp_path: Path) -> None:
+    """It isn't asked, so that the machine stays its."""
+    stored = Stored(tmp_path, claim=CLAIMING)
+    machine = ("infrastructure.cluster.x-k8s.io", "InventoryMachine")
+    stored.store.modify(machine, "default", "m1", lambda found: found["spec"].update(addressVariable="internal"))
+    host(tmp_path / "spare", FREE, FREE)
+    said = stored.call(kubernetes_version="v1.20.2")["msg"]
+    assert "is not known: its variable internal is not set (Address). Set it for the host" in said
+    assert stored.status()["claim"] == CLAIMING
 
 
 def test_a_host_that_left_the_inventory_is_released_only_with_consent(tmp_path: Path) -> None:

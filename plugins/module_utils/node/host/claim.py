@@ -210,7 +210,10 @@ def carries(present: t.Optional[Claim], places: HostPlaces) -> t.Optional[Missin
     None for a free host. Whether a cluster is alive can't be seen on one host: it may be stopped.
     """
     if present is not None:
-        fix = "Take another host, or delete that machine in its own store."
+        fix = (
+            "Take another host, or delete that machine in its own store. Where no store has that machine on this host any more, "
+            f"wipe it: {leftovers.WIPE}."
+        )
         return Missing("Claim", f"claimed by {present.owner()} since {present.claimed_at}", fix)
     evidence = host_facts.evidence(places)
     if not evidence:
