@@ -8,6 +8,7 @@ It could be made a control plane node again.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
@@ -72,9 +73,12 @@ def reset(
     if check:
         return True
     with exclusive(where.state):
-        report = Bootstrap(where, runner).look()
-        if report.step:
-            systemd_units.stop(systemd_units.BOOTSTRAP + report.step, runner)
+        if os.path.exists(where.record):
+            step = ""
+            with contextlib.suppress(NodeError):
+                step = Bootstrap(where, runner).look().step
+            # A damaged record goes with all that a reset undoes; whichever bootstrap it was of is stopped.
+            systemd_units.stop(f"{systemd_units.BOOTSTRAP}{step or '*'}", runner)
         # What runs on would write files of this cluster on the host of the next one, or drain the next one's Node of the same name.
         for unit in systemd_units.OUTLIVING:
             systemd_units.stop(unit, runner)

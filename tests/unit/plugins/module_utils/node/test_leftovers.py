@@ -10,7 +10,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from bootstrap_places import places_with_kubeadm, put
+from bootstrap_places import KUBEADM, places_with_kubeadm, put
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import systemd_units
@@ -28,6 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstr
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import host_facts
 
+RECORD = "state/bootstrap.json"
 LEFT = (
     "state/recover-single-voter.json",
     "state/recover-single-voter/aa-1/etcd-data/member/snap/db",
@@ -52,19 +53,30 @@ def files(tmp_path: Path) -> list[str]:
     return sorted(set(found) - {"kubeadm", "state/lock"})
 
 
-@pytest.mark.parametrize("kind", ["recover-aa", "etcd-restore", "configuration-change-1", "task-upgrade.1", "drain-m2"])
+@pytest.mark.parametrize(
+    ("kind", "left", "text"),
+    [
+        *(
+            (kind, LEFT[0], "{")
+            for kind in ("recover-aa", "etcd-restore", "configuration-change-1", "task-1", "drain-m2")
+        ),
+        *(("bootstrap-m2", RECORD, text) for text in ('{"step": "bootstrap-m2"}', "", "[]", "{}", "{")),
+    ],
+)
 def test_what_runs_on_is_stopped_before_anything_is_deleted(
-    places: Places, systemd: StandInSystemd, tmp_path: Path, kind: str
+    places: Places, systemd: StandInSystemd, tmp_path: Path, kind: str, left: str, text: str
 ) -> None:
-    """It would put this cluster's manifests on the host of the next one."""
+    """It would put this cluster's manifests on the host of the next one. A damaged record tells no bootstrap's name."""
     unit = f"kubeadm-control-plane-{kind}"
-    put(tmp_path / LEFT[0], "{")
+    put(tmp_path / left, text)
     systemd_units.start(unit, "", ["sleep", "600"], systemd)
     process = systemd.processes[f"{unit}.service"]
     put(Path(places.kubeadm), "#!/bin/sh\n[ $1 = version ] && exit\nexit 1\n")
     with pytest.raises(NodeError, match="kubeadm reset failed"):
         undo(places, systemd)
-    assert process.poll() is not None and files(tmp_path) == [LEFT[0]]
+    assert process.poll() is not None and files(tmp_path) == [left]
+    put(Path(places.kubeadm), KUBEADM)
+    assert undo(places, systemd) and files(tmp_path) == []
 
 
 def test_nothing_of_a_restore_a_recovery_or_a_restart_outlives_a_reset(
