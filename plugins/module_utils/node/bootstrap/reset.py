@@ -53,13 +53,11 @@ def reset(
         NodeError: the machine's etcd is still a member beside others, or holds data without a consent to lose it.
     """
     where = places or Places()
-    traces = [os.path.join(where.kubernetes, name) for name in ("manifests", "pki", "admin.conf", "kubelet.conf")] + [
-        where.record,
-        data_dir.note(where.state),
-        *certificate_folders.elsewhere(where),
-        *leftovers.present(where.kubernetes, where.state),
-    ]
-    found = [path for path in traces if os.path.isfile(path) or (os.path.isdir(path) and os.listdir(path))]
+    # What keeps a host from being claimed or given a bootstrap, and static pods of others.
+    found = host_facts.traces(host_facts.HostPlaces(node=where, kubelet_state=where.disks.kubelet))
+    found += leftovers.present(where.kubernetes, where.state)
+    manifests = os.path.join(where.kubernetes, "manifests")
+    found += os.listdir(manifests) if os.path.isdir(manifests) else []
     data = etcd_folders.data(where)
     if not found and not data:
         return False

@@ -310,8 +310,8 @@ def release(
         left = host_facts.evidence(where)
         if left:
             raise NodeError(
-                f"After kubeadm reset this is still on the host: {', '.join(left)}.",
-                "The claim was kept, so that no other cluster takes the host. Look what holds it, and run again.",
+                f"This is still on the host: {', '.join(left)}.",
+                "No cluster takes the host until it is gone. Look what holds it, a mount or a program that runs on, and run again.",
             )
         if unkept is not None:
             _compare(run, where, keep=True)

@@ -108,6 +108,29 @@ def test_each_of_it_counts(places: Places, systemd: StandInSystemd, tmp_path: Pa
     assert host_facts.traces(host) == []
 
 
+@pytest.mark.parametrize(
+    "left",
+    [
+        "kubernetes/manifests/kube-apiserver.yaml",
+        *(f"kubernetes/{name}" for name in ("pki/ca.crt", "admin.conf", "kubelet.conf", "bootstrap-kubelet.conf")),
+        "kubelet/config.yaml",
+        "etcd/member/snap/db",
+    ],
+)
+def test_whatever_keeps_a_host_from_being_claimed_is_reset(
+    places: Places, systemd: StandInSystemd, tmp_path: Path, left: str
+) -> None:
+    """Alone too, as where somebody deleted the rest by hand, or kubeadm could not unmount the kubelet's folder."""
+    put(Path(places.kubeadm), f'#!/bin/sh\n[ $1 != reset ] || rm "{tmp_path}/{left}"\n')
+    put(tmp_path / left)
+    (tmp_path / "proc").mkdir()
+    host = host_facts.HostPlaces(node=places, kubelet_state=str(tmp_path / "kubelet"), proc=str(tmp_path / "proc"))
+    assert len(host_facts.traces(host)) == 1
+    assert undo(places, systemd)
+    assert host_facts.traces(host) == []
+    assert not undo(places, systemd)
+
+
 def take_etcds_manifest_away(places: Places, how: str) -> None:
     """Have etcd's manifest out of its place, as a fence, a recovery or a restart has it at some time."""
     if how == "fence":
