@@ -66,14 +66,16 @@ def decide_on(view: View) -> Object:
     """
     context = Context(view)
     report = report_on(view)
-    outcome = beside_actions(view, _then_workers(view, _choose(context), report))
+    chosen = _choose(context)
+    outcome = beside_actions(view, _then_workers(view, chosen, report))
     facts = context.facts(outcome)
     removed = context.removed_conditions()
     control_plane = control_plane_conditions(view, facts)
     status = control_plane_status(view, facts, control_plane)
     cluster = cluster_conditions(view, control_plane) + report.cluster_conditions
     own_status = {**cluster_status(view, status, cluster), **report.cluster_status}
-    found = terminal_failure.failure(view, outcome.action, outcome.blocked_on)
+    # What holds back a worker is no failure of the control plane, which a person would be called for.
+    found = terminal_failure.failure(view, chosen.action, chosen.blocked_on)
     terminal_failure.note(found, status, view.control_plane)
     terminal_failure.note(found, own_status, view.cluster)
     annotations = _annotations(view)

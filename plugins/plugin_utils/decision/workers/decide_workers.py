@@ -35,10 +35,11 @@ from .worker_view import DeploymentView, Workers
 
 Object = dict[str, Any]
 SCALING_UP, REMEDIATING, DELETING = "WorkersScalingUp", "WorkersRemediating", "WorkersDeleting"
-RESUMED, NOT_AVAILABLE, UP_TO_DATE, DEFERRED = (
+RESUMED, NOT_AVAILABLE, UP_TO_DATE, OF_EARLIER_TEMPLATE, DEFERRED = (
     "WorkersResumed",
     "WorkersNotAvailable",
     "WorkersUpToDate",
+    "WorkersOfEarlierTemplate",
     "RemediationDeferred",
 )
 _SHOWN = 10
@@ -263,8 +264,9 @@ def _left_alone(step: _Step, deployment: DeploymentView, machines: Sequence[Mach
     """
     if not machines:
         return
-    why = "spec.paused stops its rollout" if deployment.spec.get("paused") else "its strategy is OnDelete"
-    text = f"{title(deployment)}: {_listed(machines)} of an earlier template not remediated: {why}"
+    text = (
+        f"{title(deployment)}: {_listed(machines)} of an earlier template not remediated: {_stops_rollout(deployment)}"
+    )
     fix = f"To have another one in its place, delete the Machine ({advice.delete(*(each.name for each in machines[:_SHOWN]))})."
     step.troubles.append(Trouble(CHECK, CANNOT, text, fix, False))
 
@@ -288,7 +290,7 @@ def _unavailable(step: _Step, view: View, deployment: DeploymentView, conditions
     new = [
         each for each in late if each not in bare and (_settles(view, each) or is_true(conditions[each.name], "Ready"))
     ]
-    outdated = any(deployment.outdates(each) for each in deployment.live)
+    outdated = [each for each in deployment.live if deployment.outdates(each)]
     rolls = outdated and numbers.rolls_out(deployment) and not unfinished
     if new:
         step.troubles.append(
@@ -300,9 +302,17 @@ def _unavailable(step: _Step, view: View, deployment: DeploymentView, conditions
         step.troubles.append(Trouble(CHECK, NOT_AVAILABLE, text, fix, False))
     elif late and not bare:
         step.told.append(reason(NOT_AVAILABLE, f"{title(deployment)}: {_listed(late)} not available"))
-    if not (late or step.troubles or step.told or step.join or step.remove):
-        text = f"{title(deployment)}: {len(deployment.live)} of {deployment.replicas} replicas, all up to date"
-        step.told.append(reason(UP_TO_DATE, text))
+    if late or step.troubles or step.told or step.join or step.remove:
+        return
+    name, text = UP_TO_DATE, "all up to date"
+    if outdated:
+        name, text = OF_EARLIER_TEMPLATE, f"{_listed(outdated)} of an earlier template: {_stops_rollout(deployment)}"
+    size = f"{len(deployment.live)} of {deployment.replicas} replicas"
+    step.told.append(reason(name, f"{title(deployment)}: {size}, {text}"))
+
+
+def _stops_rollout(deployment: DeploymentView) -> str:
+    return "spec.paused stops its rollout" if deployment.spec.get("paused") else "its strategy is OnDelete"
 
 
 def _settles(view: View, machine: MachineView) -> bool:

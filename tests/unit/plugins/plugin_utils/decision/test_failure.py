@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from builders import Builder, cluster, healthy
 from rules import lasting, outdate, replaces, surge, upgrade
+from worker_snapshots import WorkerBuilder, deployment
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -105,12 +106,20 @@ def test_what_no_run_gets_over(make: Any, reason: str) -> None:
         assert decision["status"][part]["failureMessage"] == message
 
 
+def outdated_worker() -> WorkerBuilder:
+    """An unhealthy, outdated worker that nothing replaces: it blocks, and is no failure of the control plane."""
+    workers = deployment(healthy(3), 1).strategy(kind="OnDelete").worker("a", "old", marked=True)
+    assert decide(workers.build())["blockedOn"][0]["reason"] == "CannotBeRemediated"
+    return workers
+
+
 TRANSIENT: dict[str, Any] = {
     "nothing": lambda: healthy(3),
     "an unhealthy member": lambda: healthy(3, replicas=5).sick_member("m2"),
     "no answer": lambda: healthy(3).unreachable(),
     "a rollout": lambda: upgrade(healthy(3)),
     "paused": paused,
+    "a worker": outdated_worker,
 }
 
 
