@@ -265,9 +265,8 @@ class Recovery:
             waited = time.monotonic() - begun
             if waited >= seconds:
                 said = f" ({self._last})" if self._last else ""
-                raise NodeError(
-                    f"waited {waited:.0f} s in vain for {what}{said}.", "Look at crictl logs of etcd; run again."
-                )
+                fix = "Look at its container on this machine (crictl ps -a, crictl logs); run again."
+                raise NodeError(f"waited {waited:.0f} s in vain for {what}{said}.", fix)
             if not restarted and waited >= self.bounds.kubelet:
                 restarted = True
                 if self.places.kubelet:

@@ -155,6 +155,6 @@ def _endpoint(view: View) -> Object:
         return condition(kind, terms.UNKNOWN, "NotAsked", "The endpoint could not be asked")
     if view.endpoint_answers:
         return condition(kind, terms.TRUE, "Reachable")
-    return condition(
-        kind, terms.FALSE, "NotReachable", f"No API answers at {view.endpoint or 'an endpoint that is not set'}"
-    )
+    # Another cluster's API may answer there.
+    text = f"{view.endpoint or 'An endpoint that is not set'} does not lead to this cluster's API"
+    return condition(kind, terms.FALSE, "NotReachable", text)
