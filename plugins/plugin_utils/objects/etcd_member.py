@@ -44,6 +44,12 @@ def cluster_argument(control_plane: Optional[Mapping[str, Any]]) -> dict[str, st
     return {"cluster_id": known} if known else {}
 
 
+def another_cluster(control_plane: Optional[Mapping[str, Any]], etcd: Mapping[str, Any]) -> str:
+    """Return what tells another etcd cluster from the recorded one, else ""."""
+    recorded, found = recorded_cluster(control_plane), etcd.get("clusterID")
+    return f"says it is cluster {found}, recorded is {recorded}" if recorded and found and recorded != found else ""
+
+
 def peer_url(kubeadm_config: Mapping[str, Any], values: Values, address: str) -> str:
     """Return the peer URL that kubeadm looks for.
 

@@ -27,7 +27,7 @@ from ...objects.conditions import (
     ETCD_POD_HEALTHY,
     REMOTE_CONNECTION_PROBE,
 )
-from ...objects.etcd_member import recorded_cluster
+from ...objects.etcd_member import another_cluster
 from .. import terms
 from ..conditions.control_plane import answers_with_quorum, strangers, stray_lasts
 from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin, why_not_ready
@@ -322,11 +322,11 @@ def _etcd(
 
 def other_etcd(view: View) -> list[Trouble]:
     """Return the trouble of an etcd cluster that isn't the recorded one."""
-    recorded, found = recorded_cluster(view.control_plane), view.etcd.get("clusterID")
-    if not view.managed_etcd or not recorded or not found or recorded == found:
+    said = another_cluster(view.control_plane, view.etcd)
+    if not view.managed_etcd or not said:
         return []
     via = typed_name(view.workload.get("via") or "")
-    text = f"etcd on machine {via} says it is cluster {found}, recorded is {recorded}"
+    text = f"etcd on machine {via} {said}"
     fix = (
         f"Where the playbook restore gave {via} up and it runs again as before, cut its power and that of the others that were given up. Only where a snapshot "
         f"was restored by hand on {via}, take status.etcdClusterID out of the KubeadmControlPlane (docs/etcd_snapshots.md). Else give this cluster's own store."

@@ -15,6 +15,7 @@ from typing import Any, Optional
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, parse_time, shortened
 from ...objects import conditions as types
+from ...objects.etcd_member import another_cluster
 from .. import terms
 from ..checks.nodes_without_machine import unmanaged_nodes
 from ..creation.bootstrap import may_own
@@ -48,10 +49,8 @@ class Facts:
 def initialized(view: View) -> bool:
     """Return whether the control plane counts as initialized.
 
-    Observed now, or ever: it latches.
-    It does not latch while the only machine's bootstrap failed, or that machine is deleted before its bootstrap
-    succeeded: the machine may still be removed without a loss then (docs/reference/cluster_api.md, "Creating a
-    machine").
+    Observed now, or ever: it latches. It does not while the only machine's bootstrap failed, or that machine is deleted before its
+    bootstrap succeeded: the machine may still be removed without a loss then (docs/reference/cluster_api.md, "Creating a machine").
     A machine that has joined is a control plane, also when it is being deleted.
     """
     if view.others and not view.machines:
@@ -116,8 +115,7 @@ def settled(conditions: Sequence[Object]) -> bool:
 def _merge(view: View, facts: Facts, kinds: Sequence[str]) -> tuple[str, str]:
     """Return the worst status of conditions over the machines, and a message.
 
-    The message merges equal texts.
-    Source: docs/reference/cluster_api.md, "Conditions".
+    The message merges equal texts. Source: docs/reference/cluster_api.md, "Conditions".
     """
     texts: dict[str, list[str]] = {}
     worst = terms.TRUE
@@ -138,6 +136,18 @@ def _merge(view: View, facts: Facts, kinds: Sequence[str]) -> tuple[str, str]:
     return worst, bullets(texts)
 
 
+def _etcd_unknown(view: View, kind: str, is_initialized: bool) -> Any:
+    """Return the condition where this cluster's etcd is unknown, else None."""
+    other = another_cluster(view.control_plane, view.etcd)
+    if not other and view.etcd_known:
+        return None
+    text = (
+        f"etcd {other}" if other else f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}"
+    )
+    unknown = condition(kind, terms.UNKNOWN, INSPECTION_FAILED, text)
+    return unknown if other else _connection(view, kind, is_initialized) or unknown
+
+
 def _connection(view: View, kind: str, is_initialized: bool) -> Any:
     if not is_initialized and not view.reachable:
         return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Waiting for the control plane to be initialized")
@@ -148,14 +158,8 @@ def _connection(view: View, kind: str, is_initialized: bool) -> Any:
 
 def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
     kind = types.ETCD_CLUSTER_HEALTHY
-    if not view.etcd_known:
-        found: Object = _connection(view, kind, is_initialized) or condition(
-            kind,
-            terms.UNKNOWN,
-            INSPECTION_FAILED,
-            f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}",
-        )
-        return found
+    if unknown := _etcd_unknown(view, kind, is_initialized):
+        return dict(unknown)
     worst, text = _merge(view, facts, types.ETCD_CONDITIONS)
     lines = [text] if text else []
     for member in strangers(view):
@@ -181,11 +185,8 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
     Source of the name: the control plane contract (docs/contract.md, "EtcdClusterAvailable").
     """
     kind = "EtcdClusterAvailable"
-    if not view.etcd_known:
-        found: Object = _connection(view, kind, is_initialized) or condition(
-            kind, terms.UNKNOWN, INSPECTION_FAILED, "etcd gave no member list"
-        )
-        return found
+    if unknown := _etcd_unknown(view, kind, is_initialized):
+        return dict(unknown)
     figures = quorum.figures(view.members)
     text = f"{figures.healthy} of {figures.voters} voters are healthy, {figures.quorum} are needed"
     if _alarmed(view):
@@ -196,10 +197,7 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
 
 
 def _alarmed(view: View) -> bool:
-    """Return whether an alarm alone keeps etcd from taking writes.
-
-    Whichever member it names, or none.
-    """
+    """Return whether an alarm, of any member, alone stops writes."""
     return bool(view.etcd.get("alarms")) and answers_with_quorum(view)
 
 
@@ -285,6 +283,8 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
             return no("Waiting for etcd to report the list of members")
         return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Failed to get etcd members")
     if view.managed_etcd:
+        if other := another_cluster(view.control_plane, view.etcd):
+            return no(f"etcd {other}")
         figures = quorum.figures(view.members)
         if _alarmed(view):
             return no(ALARMED)

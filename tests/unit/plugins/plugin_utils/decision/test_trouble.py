@@ -285,11 +285,12 @@ def test_no_removal_follows_from_the_member_list_of_another_etcd(action: str, ch
     assert step(builder)[0] == action
     builder.snapshot["controlPlane"]["status"]["etcdClusterID"] = "00000000000000dd"
     assert step(builder) == ("blocked", "EtcdClusterIDDiffers")
-    fix = decide(builder.build())["blockedOn"][0]["fix"]
-    assert (
-        "gave m1 up and it runs again as before, cut its power" in fix
-        and "by hand on m1, take status.etcdClusterID out" in fix
-    )
+    decision = decide(builder.build())
+    fix = decision["blockedOn"][0]["fix"]
+    assert "up and it runs again as before, cut its power" in fix and "m1, take status.etcdClusterID out" in fix
+    told = {each["type"]: each["status"] for each in decision["conditions"]["controlPlane"]}
+    assert [told[each] for each in ("EtcdClusterHealthy", "EtcdClusterAvailable")] == ["Unknown", "Unknown"]
+    assert told["Available"] == "False"
 
 
 def test_a_full_database_is_told_with_the_command_that_makes_room() -> None:
