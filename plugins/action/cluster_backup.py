@@ -14,7 +14,7 @@ from ..plugin_utils.backup import copies
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import MachineCaller
-from ..plugin_utils.objects.etcd_member import recorded_cluster
+from ..plugin_utils.objects.etcd_member import cluster_argument, recorded_cluster
 from ..plugin_utils.pki.secrets import read_certificates
 from ..plugin_utils.records.cluster_objects import ClusterObjects
 from ..plugin_utils.records.journal_entries import note_snapshot
@@ -58,7 +58,9 @@ class ActionModule(ControlPlaneAction):
         folder = copies.folder_of(directory, objects.namespace, objects.name) if directory else ""
         if folder and not self.check_mode:
             copies.require_folder(folder)
-        name, taken = self._take(caller, objects, {"name": prefix, "keep": arguments["keep"]})
+        # A machine that a restore gave up may run the etcd of before.
+        call = {"name": prefix, "keep": arguments["keep"], **cluster_argument(objects.control_plane)}
+        name, taken = self._take(caller, objects, call)
         if self.check_mode:
             said = f"machine {name} would keep {taken.get('path')}" + (f", and {folder} a copy" if folder else "")
             return {"changed": True, "msg": said, "machine": name}
@@ -97,7 +99,7 @@ class ActionModule(ControlPlaneAction):
             return second
         raise ControlPlaneFailure(
             f"no etcd snapshot of {objects.title} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}."
-            " No older backup was removed. Mend what is named, then run again."
+            " No older backup was removed. Mend what is named, then run again. Where it is another etcd cluster, the playbook plan says how."
         )
 
 

@@ -15,7 +15,8 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Takes a snapshot with M(kubeadm.control_plane.etcd_snapshot) on the newest machine that can, preferring one that knows a leader, and brings a copy home
-    where O(directory) says so. Nothing that is older is removed before the new one is whole and verified.
+    where O(directory) says so. A machine with another etcd cluster than the recorded one takes none. Nothing that is older is removed before the new one is
+    whole and verified.
   - It needs no lock and may run beside any other run.
   - The copy is named after the controller's clock, and takes no name that a file has. One that is no database of etcd's, or another cluster's, is not kept.
   - An external etcd is backed up where it runs. Of its cluster nothing is done here; C(msg) says so, and nothing fails.

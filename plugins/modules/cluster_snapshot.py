@@ -15,7 +15,7 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Runs M(kubeadm.control_plane.etcd_snapshot) on a machine of the cluster's control plane and leaves the snapshot there. The machines are asked one after
-    the other, the newest first, until one has taken it.
+    the other, the newest first, until one has taken it. One of another etcd cluster than the recorded one, or whose member knows no leader, takes none.
   - A snapshot is not taken, which is no failure, where the KubeadmControlPlane has the annotation C(kubeadm.control-plane/skip-etcd-snapshot) with
     another value than V(false); that is said and recorded in the journal. Nor is one taken of an external etcd.
 options:

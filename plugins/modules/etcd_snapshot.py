@@ -57,6 +57,13 @@ options:
   cluster_id:
     description: The ID of the etcd cluster that is meant. Another cluster is refused.
     type: str
+  require_leader:
+    description:
+      - Whether a member that knows of no leader is refused (RV(reason=NoLeader)). Otherwise its snapshot is kept with a warning, as it may lack what the
+        others have written.
+    type: bool
+    default: false
+    version_added: 0.10.0
   endpoint:
     description: The client URL of the member on this node.
     type: str
@@ -180,6 +187,7 @@ def main() -> None:
             "max_age": {"type": "int", "default": 0},
             "purpose": {"type": "str", "default": ""},
             "cluster_id": {"type": "str"},
+            "require_leader": {"type": "bool", "default": False},
             "endpoint": {"type": "str", "default": LOCAL_MEMBER},
             **arguments.CREDENTIALS,
         },
@@ -198,6 +206,7 @@ def main() -> None:
             params["max_age"],
             from_hex(params["cluster_id"]) if params["cluster_id"] else None,
             params["purpose"],
+            params["require_leader"],
         )
         try:
             with Gateway(params["endpoint"], credentials) as gateway:

@@ -15,6 +15,7 @@ from ...module_utils.common import settings
 from ..calls.failure import ControlPlaneFailure
 from ..decision import terms
 from ..objects import advice, kinds
+from ..objects.etcd_member import cluster_argument
 from ..records.cluster_objects import ClusterObjects, Object
 
 MODULE = "etcd_snapshot"
@@ -35,8 +36,12 @@ def is_waived(objects: ClusterObjects) -> bool:
 
 
 def call_of(objects: ClusterObjects, name: str = NAME, keep: int = settings.SNAPSHOTS_KEPT) -> dict[str, t.Any]:
-    """Return the arguments of the module that takes the snapshot."""
-    return {"name": f"{objects.name}-{name}", "keep": keep}
+    """Return the arguments of the module that takes the snapshot.
+
+    A machine that a restore gave up may run the etcd of before: another cluster, or one without a leader.
+    """
+    call = {"name": f"{objects.name}-{name}", "keep": keep, "require_leader": True}
+    return {**call, **cluster_argument(objects.control_plane)}
 
 
 def not_taken(why: str, consequence: str) -> ControlPlaneFailure:

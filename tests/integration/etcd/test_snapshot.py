@@ -228,6 +228,10 @@ def test_a_snapshot_needs_no_quorum_and_warns(make_cluster: Make, kept: Path) ->
     taken = save(cluster, kept)
     assert taken.kept is not None and taken.kept.verified_by == own_tool().name
     assert "knows of no leader" in taken.warnings[0]
+    before = files(kept)
+    with pytest.raises(SnapshotError, match="knows of no leader") as refused:
+        save(cluster, kept, require_leader=True)
+    assert refused.value.reason == "NoLeader" and files(kept) == before
 
 
 def test_a_dead_member_and_another_cluster_are_refused(make_cluster: Make, kept: Path) -> None:

@@ -42,7 +42,7 @@ _FILE_TIME = "%Y%m%dT%H%M%SZ"
 class SnapshotError(Exception):
     """Snapshot that was not kept.
 
-    ``reason`` is a stable name: NotReachable, WrongCluster, MemberCorrupt, NoSpace, NotWhole, NotRestorable.
+    ``reason`` is a stable name: NotReachable, WrongCluster, NoLeader, MemberCorrupt, NoSpace, NotWhole, NotRestorable.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -63,6 +63,7 @@ class Wanted:
         max_age: seconds; one that is not older is taken instead. 0: always a new one.
         cluster_id: the etcd cluster that is meant; another is refused.
         purpose: what it is taken for, kept with its facts; one that was taken for something else is not taken instead.
+        require_leader: a member that knows of no leader is refused.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Wanted:
     max_age: int = 0
     cluster_id: t.Optional[int] = None
     purpose: str = ""
+    require_leader: bool = False
 
 
 @dataclass(frozen=True)
@@ -226,6 +228,12 @@ def _status(gateway: Gateway, wanted: Wanted) -> Status:
             "WrongCluster",
             f"this is the etcd cluster {to_hex(status.cluster_id)}, but {to_hex(wanted.cluster_id)} is meant."
             " No snapshot was taken.",
+        )
+    if wanted.require_leader and not status.leader:
+        raise SnapshotError(
+            "NoLeader",
+            "this node's etcd member knows of no leader: its snapshot may lack what the others have written since it lost them."
+            " No snapshot was taken; take it on another node.",
         )
     # Every member repeats every alarm, also those of others; one that names no member may mean this one. The list of
     # alarms would need a quorum.
