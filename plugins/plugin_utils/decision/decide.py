@@ -248,7 +248,7 @@ def _machines(context: Context) -> Outcome:
         return held([unreachable(view)])
     if view.initialized is False:
         return _config_missing(view)
-    return apply_resource_sets(view) or _living(context)
+    return _living(context)
 
 
 def _forming(context: Context) -> Outcome:
@@ -279,12 +279,14 @@ def _config_missing(view: View) -> Outcome:
 def _living(context: Context) -> Outcome:
     """Return the step of an initialized control plane that answers.
 
-    In this order: repair, removals, remediation, started joins, rollout, scaling, what an API server has refused of resource sets.
+    In this order: resource sets, repair, removals, remediation, started joins, rollout, scaling, what an API server has refused of resource sets.
     """
     view = context.view
     if other_etcd(view):
-        # No step follows from its member list (docs/reference/invariants.md, "Members are known by ID").
+        # No step follows from its member list (docs/reference/invariants.md, "Members are known by ID"), and what is applied to it isn't applied here.
         return _settled(context)
+    if (first := apply_resource_sets(view)) is not None:
+        return first
     stray = remove_stray(context) or remove_stray_node(context) or remove_left_behind(view)
     if stray is not None and stray.acts:
         return stray

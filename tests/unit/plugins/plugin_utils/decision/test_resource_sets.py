@@ -50,6 +50,12 @@ def paused(builder: Builder) -> Builder:
     return builder
 
 
+def of_another_etcd(builder: Builder) -> Builder:
+    """The etcd that answers isn't the recorded one."""
+    builder.snapshot["controlPlane"]["status"]["etcdClusterID"] = "00000000000000dd"
+    return builder
+
+
 @pytest.mark.parametrize(
     ("found", "strategy", "due"),
     [
@@ -119,11 +125,14 @@ def test_it_comes_right_after_the_first_machine_and_before_the_wait_for_a_networ
         healthy(3).unreachable(),
         healthy(3).deleting(),
         paused(healthy(3)),
+        of_another_etcd(healthy(3)),
         healthy(2, replicas=3).machine("m3", "Running"),
     ],
 )
 def test_nothing_is_applied_where_nothing_may_be_or_nobody_answers(builder: Builder) -> None:
-    assert decide(with_set(builder, resource()).build())["action"] != "applyResourceSets"
+    """Nor to another cluster: it would be recorded as applied to this one."""
+    for found in (resource(), tried(600)):
+        assert decide(with_set(builder, found).build())["action"] != "applyResourceSets"
 
 
 def test_a_paused_set_is_left_alone() -> None:
