@@ -61,6 +61,10 @@ OTHER_NAME = (
     "Where its Node has another name than the machine (kubectl get nodes), say that it is this machine's: its provider records status.machineID "
     "(docs/provider_contract.md), or a cloud controller gives both the same providerID."
 )
+_EARLIER_NAME = (
+    "Where it is this machine's, under an earlier name of its host, give etcd the Node's name there: --name, and the name in --initial-cluster, in "
+    "/etc/kubernetes/manifests/etcd.yaml. Where it is not, the module etcd_member removes it by its ID and checks the quorum first."
+)
 
 
 @dataclass(frozen=True)
@@ -318,6 +322,11 @@ def _etcd(
         fix = f"It is removed as soon as that is safe; by hand, the module etcd_member with its ID {member.id} checks the quorum first."
         found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, fix, view.settling or not stray_lasts(view, member)))
     return found
+
+
+def claim_member(machine: MachineView) -> str:
+    """Return the remedy for a member that may be a machine's."""
+    return _EARLIER_NAME if machine.node_known else OTHER_NAME
 
 
 def other_etcd(view: View) -> list[Trouble]:

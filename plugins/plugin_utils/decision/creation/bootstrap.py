@@ -106,9 +106,10 @@ def may_own(view: View, machine: MachineView) -> bool:
 def voters_of_nobody(view: View, machine: MachineView) -> list[MemberState]:
     """Return the voters that may be a machine's unknown member.
 
-    Only of a machine whose Node's name, and so its member's name, is not known; [] for every other machine.
+    Of a machine that has joined, since etcd keeps its name where a host is renamed; of any other only where its Node's
+    name, and so its member's name, is not known.
     """
-    known = machine.node_known or (not machine.joined and is_certain_name(machine.config))
+    known = not machine.joined and (machine.node_known or is_certain_name(machine.config))
     if machine.member is not None or known:
         return []
     matched = {each.member.id for each in view.known if each.member is not None}

@@ -29,7 +29,7 @@ from ...objects.conditions import (
 from .. import terms
 from ..checks.preflight import FAIL, PASS, SKIP, check, topology_trouble
 from ..checks.second_witness import VIEWS_AGREE, views_trouble
-from ..checks.trouble import OTHER_NAME, Trouble
+from ..checks.trouble import Trouble, claim_member
 from ..conditions.machine import condition, health_conditions, is_true
 from ..creation.bootstrap import marked, voters_of_nobody
 from ..outcome import Context, Outcome, first_that_acts, reason, target
@@ -245,7 +245,7 @@ def _gates(
         text = f"whose is the etcd {', '.join(unknown)}? It may be this machine's, and would be lost with it"
         gate(
             "MemberKnown",
-            _no(CANNOT, text, OTHER_NAME, waits) if unknown else None,
+            _no(CANNOT, text, claim_member(machine), waits) if unknown else None,
             "" if machine.member is None else "its member is known",
         )
         fix = "Bring the other unhealthy members back first; without a majority only a snapshot helps."

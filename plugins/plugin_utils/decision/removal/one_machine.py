@@ -137,7 +137,7 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
     if member is None and loose:
         text = f"removing machine {machine.name} ({why}) is refused: whose is the etcd {loose[0].describe()}?"
         unfinished = _UNMATCHED if unmatched else _HELP_OTHERS
-        return _refused(text, False, trouble.OTHER_NAME if machine.joined else unfinished)
+        return _refused(text, False, trouble.claim_member(machine) if machine.joined else unfinished)
     identity = member.id if member is not None else ""
     leader = view.leader
     verdict = quorum.check_remove(view.members, identity, leader.id if leader else None)

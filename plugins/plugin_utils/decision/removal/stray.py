@@ -18,8 +18,10 @@ from ....module_utils.common.values import clip
 from ...documents.names import is_dns_subdomain
 from .. import terms
 from ..checks.nodes_without_machine import is_control_plane_node, labelled_workers, silent_since, unmanaged_nodes
+from ..checks.trouble import claim_member
 from ..conditions.control_plane import strangers, stray_lasts
 from ..conditions.machine import health_conditions, is_true
+from ..creation.bootstrap import voters_of_nobody
 from ..outcome import Context, Outcome, block, first_that_acts, reason, target
 from ..snapshot.typed_snapshot import View
 from .leadership import candidates
@@ -55,6 +57,10 @@ def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Out
         )
         return block("UnmanagedNode", text, fix)
     text = f"etcd {member.describe()} belongs to no machine"
+    owner = next((each for each in view.known if each.joined and member in voters_of_nobody(view, each)), None)
+    if owner is not None:
+        text += f", and removing it is refused: machine {owner.name} has no member of its Node's name, and this may be its own"
+        return block("CannotBeRemediated", text, claim_member(owner))
     if not stray_lasts(view, member):
         outcome = block(
             "StrayMember", text, f"It is removed when it is still there {settings.PATIENCE} s after it was first seen."

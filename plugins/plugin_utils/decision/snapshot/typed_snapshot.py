@@ -387,11 +387,7 @@ def _match_members(view: View) -> None:
     loose = [member for member in view.members if member.id not in matched]
     for machine in view.known:
         if machine.member is None:
-            # A member has its Node's name; where a machine's Node is not known yet, the address identifies the member.
-            hosts = {
-                host_of(url): member
-                for member in loose
-                for url in urls.get(member.id, ())
-                if not (machine.node_known and member.name)
-            }
+            # A member has its Node's name. Where the Node is not known yet, or the host was renamed beneath its etcd, the
+            # address identifies the member: no two members have the same.
+            hosts = {host_of(url): member for member in loose for url in urls.get(member.id, ())}
             machine.member = next((hosts[address] for address in machine.addresses if address in hosts), None)

@@ -141,6 +141,33 @@ class TestNodesOfAnotherName:
         assert "NodeNotFound" not in reasons(decide(builder.build()))
 
 
+class TestMembersOfAnotherName:
+    """A host was renamed and its Node registered again, and etcd kept its name: its machine was adopted like this."""
+
+    def builder(self, address: str, **facts: Any) -> Builder:
+        """m3's Node is called like the machine; its member is called old-3."""
+        builder = healthy(3).without_member("m3").member("old-3", address=address, **facts)
+        return seen(lasting(builder), 600, "old-3")
+
+    def test_by_its_address_it_is_the_machines_own(self) -> None:
+        decision = decide(self.builder("10.0.0.3").build())
+        assert decision["action"] == "none" and condition(decision, "EtcdClusterHealthy")["status"] == "True"
+        decision = decide(self.builder("10.0.0.3").deleting("m3").build())
+        assert (decision["action"], decision["target"]["memberID"]) == ("remove", member_id("old-3"))
+
+    @pytest.mark.parametrize("facts", [{}, {"healthy": False}])
+    @pytest.mark.parametrize(
+        "change", [lambda b: None, lambda b: b.deleting("m3"), lambda b: b.marked("m3"), lambda b: b.wants(replicas=1)]
+    )
+    def test_at_an_address_that_nobody_knows_neither_it_nor_the_machine_goes(
+        self, change: Change, facts: dict[str, bool]
+    ) -> None:
+        builder = changed(self.builder("192.168.0.3", **facts).stored("EtcdMemberHealthy", "False", 600, "m3"), change)
+        decision = decide(builder.build())
+        assert decision["action"] == "blocked", says(decision)
+        assert any("old-3" in each["message"] and "--initial-cluster" in each["fix"] for each in decision["blockedOn"])
+
+
 @pytest.mark.parametrize(
     "change",
     [
