@@ -61,10 +61,7 @@ OTHER_NAME = (
     "Where its Node has another name than the machine (kubectl get nodes), say that it is this machine's: its provider records status.machineID "
     "(docs/provider_contract.md), or a cloud controller gives both the same providerID."
 )
-_EARLIER_NAME = (
-    "Where it is this machine's, under an earlier name of its host, give etcd the Node's name there: --name, and the name in --initial-cluster, in "
-    "/etc/kubernetes/manifests/etcd.yaml. Where it is not, the module etcd_member removes it by its ID and checks the quorum first."
-)
+_EARLIER_NAME = "If it is, put the Node's name into /etc/kubernetes/manifests/etcd.yaml there (--name, --initial-cluster). If not, remove it (etcd_member)."
 
 
 @dataclass(frozen=True)

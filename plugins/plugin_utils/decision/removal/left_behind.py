@@ -14,13 +14,14 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ....module_utils.common import settings
-from ....module_utils.common.values import clip, format_time
+from ....module_utils.common.values import clip, format_time, parse_time
 from ...objects import kinds
 from ...objects.instance_data.node_names import expected_node_name
 from ..checks.nodes_without_machine import silent_since
 from ..outcome import Outcome, reason
 from ..remediation.retry import read_record
 from ..snapshot.typed_snapshot import View, annotations_of
+from ..workers.worker_view import read_workers
 from .stray import removal
 
 Object = dict[str, Any]
@@ -37,12 +38,21 @@ def removed_machines_nodes(control_plane: Optional[Object], machines: list[Objec
         control_plane: the KubeadmControlPlane.
         machines: every Machine of the cluster.
     """
+    return sorted(_replaced(control_plane, machines))
+
+
+def _replaced(control_plane: Optional[Object], machines: list[Object]) -> dict[str, int]:
+    """Return when each machine was replaced, by its Node's name."""
     texts = [annotations_of(control_plane or {}).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)]
     texts += [annotations_of(each).get(kinds.ANNOTATION_REMEDIATION_FOR) for each in machines]
-    gone = {record.machine for record in map(read_record, texts) if record is not None}
-    gone -= {str(each["metadata"]["name"]) for each in machines}
+    there = {str(each["metadata"]["name"]) for each in machines}
     config = {"spec": ((control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec")}
-    return sorted({expected_node_name({"metadata": {"name": each}}, config, None) for each in gone})
+    found: dict[str, int] = {}
+    for record in map(read_record, texts):
+        if record is not None and record.machine not in there:
+            name = expected_node_name({"metadata": {"name": record.machine}}, config, None)
+            found[name] = max(found.get(name, 0), parse_time(record.timestamp) or 0)
+    return found
 
 
 def remove_left_behind(view: View) -> Optional[Outcome]:
@@ -75,6 +85,17 @@ def _said(node: Object) -> str:
 
 def _nodes(view: View) -> list[Object]:
     members = {member.name for member in view.members}
-    known = {each.node_name for each in view.known} | {each.name for each in view.known}
-    found = view.workload.get("leftBehind") or ()
-    return [node for node in found if node["name"] not in members | known]
+    machines = [*view.known, *read_workers(view).machines]
+    known = {each.node_name for each in machines} | {each.name for each in machines}
+    replaced = _replaced(view.control_plane, [each.machine for each in view.known])
+    found = [node for node in view.workload.get("leftBehind") or () if node["name"] not in members | known]
+    return [node for node in found if _of_that_bootstrap(node, replaced.get(node["name"]))]
+
+
+def _of_that_bootstrap(node: Object, replaced: Optional[int]) -> bool:
+    """Return whether a Node registered before its machine's kubeadm must have ended.
+
+    Hosts come back under their names: a later Node is that of a worker which was joined by hand.
+    """
+    registered = parse_time(node.get("creationTimestamp"))
+    return registered is not None and replaced is not None and registered <= replaced + settings.BOOTSTRAP_BOUND

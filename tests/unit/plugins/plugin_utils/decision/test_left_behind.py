@@ -10,6 +10,7 @@ from typing import Any, Optional
 import pytest
 from builders import Builder, at, cluster, healthy
 from rules import REMEDIATION_FOR, reasons, says, short
+from worker_snapshots import WorkerBuilder
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
@@ -29,6 +30,7 @@ def left(builder: Builder, silent: Optional[float], name: str = "gone") -> Build
     state = {"type": "Ready", "status": node["ready"], "reason": "X", "lastTransitionTime": at(silent or 0)}
     builder.workload.setdefault("leftBehind", []).append({**node, "labels": {}, "conditions": [state]})
     builder.workload["workerNodes"].append(name)
+    builder.annotate(REMEDIATION_FOR, RECORD, "m3")
     assert check_snapshot(builder.build()) == []
     return builder
 
@@ -54,9 +56,18 @@ def test_one_whose_kubelet_reports_is_somebodys_host() -> None:
     assert decision["action"] == "none" and "still reports" in told and "kubeadm reset" in told
 
 
-@pytest.mark.parametrize("change", [lambda b: b.member("gone"), lambda b: b.machine("gone", "", age=20)])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda b: b.member("gone"),
+        lambda b: b.machine("gone", "", age=20),
+        lambda b: WorkerBuilder(b, 1).worker("gone", ready=""),
+        lambda b: b.workload["leftBehind"][0].update(creationTimestamp=at(1799)),
+        lambda b: b.annotate(REMEDIATION_FOR, RECORD.replace("2026-01-31T11:00:00Z", "?"), "m3"),
+    ],
+)
 def test_not_what_may_be_somebodys(change: Any) -> None:
-    """An etcd member is called like it, or a machine."""
+    """An etcd member is called like it, or a machine, a worker's too; or its host was joined again, long after its kubeadm must have ended."""
     builder = left(healthy(3), 3000)
     change(builder)
     assert decide(builder.build())["action"] != "removeNode"
