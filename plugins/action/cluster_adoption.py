@@ -19,7 +19,13 @@ from ..module_utils.common import sealed
 from ..module_utils.common.values import now_rfc3339
 from ..module_utils.workload_api import static_pod_flags
 from ..plugin_utils.adoption import manifest as adoption_manifest
-from ..plugin_utils.adoption.control_plane_writer import Writer, host_of_machine, is_adopted, other_cluster
+from ..plugin_utils.adoption.control_plane_writer import (
+    Writer,
+    host_of_machine,
+    is_adopted,
+    marked_for_deletion,
+    other_cluster,
+)
 from ..plugin_utils.adoption.evidence import SPARE, Host, configuration, problems, read_host, workers_left_alone
 from ..plugin_utils.adoption.host_problems import SILENT, AnyHost, Problem, unfit, without_spares
 from ..plugin_utils.adoption.machine_writer import node_name
@@ -96,6 +102,7 @@ class ActionModule(ControlPlaneAction):
         adopted = is_adopted(objects, hosts)
         lacking = to_adopt(objects, workers.hosts)
         manifest, text, more = self._manifest(hub, hosts, adopted, objects, workers, lacking)
+        self._refuse(marked_for_deletion(store, manifest, objects, templates))
         known = {each.name for each in workers.all_hosts}
         notes = [words for host, words in left_out if host not in known] + workers.notes
         notes += more + self._drift(hosts, manifest)

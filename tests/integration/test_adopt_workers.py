@@ -15,6 +15,9 @@ import yaml
 from hand_made import HandMade
 from workspace import Run, Workspace
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+
 STAND_IN = Path(__file__).resolve().parents[1] / "support" / "stand_in_adopted.py"
 
 
@@ -94,6 +97,16 @@ def test_everything_that_speaks_against_it_is_told_at_once(adopter: Adopter) -> 
     assert "prod was not adopted, and nothing was written:" in run.text
     assert "ControlPlaneHost: host-1: " in run.text and "MixedClusters: w-host-2: " in run.text
     assert adopter.written() == {} and not (adopter.hosts / "claims").exists()
+
+
+def test_what_is_marked_for_deletion_takes_no_machines(adopter: Adopter) -> None:
+    """They would be deleted with it."""
+    adopter.adopt().succeeded()
+    FileStore(str(adopter.user.store)).delete(CLUSTER, "default", "prod")
+    before = adopter.written()
+    run = adopter.adopt().failed()
+    assert "MarkedForDeletion: the store has a mark of deletion on Cluster default/prod: " in run.text
+    assert adopter.written() == before
 
 
 def test_workers_of_a_cluster_that_was_adopted_before(adopter: Adopter) -> None:

@@ -19,10 +19,11 @@ from ..pki.kubeconfig import ensure_kubeconfig
 from ..records import machine_objects, stored_cluster
 from ..records.cluster_objects import CLUSTER, CONTROL_PLANE, ClusterObjects, Object, kind_of
 from ..store import pause
-from ..store.base import Store
+from ..store.base import Store, kind_ref_of
 from ..store.overlay import OverlayStore
 from . import evidence
 from .evidence import Host
+from .host_problems import Problem
 from .machine_writer import Claim, MachineWriter, is_complete, node_name
 from .workers.worker_evidence import WorkerHost
 from .workers.worker_writer import WorkerWriter
@@ -67,6 +68,29 @@ def is_adopted(objects: t.Optional[ClusterObjects], hosts: t.Sequence[Host]) -> 
     }
     names = [known.get(str(host.node["name"])) if host.node is not None else None for host in hosts]
     return all(name is not None and is_complete(objects, name) for name in names)
+
+
+def marked_for_deletion(
+    store: Store, manifest: ClusterManifest, objects: t.Optional[ClusterObjects], workers: t.Collection[str]
+) -> list[Problem]:
+    """Return the problem with stored objects that are marked for deletion.
+
+    What is adopted into them is deleted with them. `workers` names MachineDeployments.
+    """
+    wanted = [manifest.cluster, manifest.control_plane]
+    wanted += [each for each in manifest.machine_deployments if each["metadata"]["name"] in workers]
+    stored = [
+        store.get(kind_ref_of(each), str(each["metadata"].get("namespace") or "default"), str(each["metadata"]["name"]))
+        for each in wanted
+    ]
+    # The stored Cluster may name another KubeadmControlPlane than the manifest.
+    stored.append(objects.control_plane if objects is not None else None)
+    marked = {kinds.label_of(each): "" for each in stored if each and each["metadata"].get("deletionTimestamp")}
+    if not marked:
+        return []
+    text = f"the store has a mark of deletion on {', '.join(marked)}: machines that were adopted now would be deleted with it"
+    fix = 'To start again: docs/adoption.md, "Marked for deletion".'
+    return [Problem("MarkedForDeletion", "", text, fix)]
 
 
 class Writer:
@@ -211,4 +235,4 @@ def _age(host: Host) -> tuple[str, str]:
     return (str(node.get("creationTimestamp") or ""), str(node["name"]))
 
 
-__all__ = ["Writer", "host_of_machine", "is_adopted", "other_cluster"]
+__all__ = ["Writer", "host_of_machine", "is_adopted", "marked_for_deletion", "other_cluster"]

@@ -254,17 +254,21 @@ def is_marked_by_restore(obj: Mapping[str, Any] | None) -> bool:
     return bool(_annotations(obj).get(ANNOTATION_REMEDIATE_MACHINE) == REMEDIATED_BY_RESTORE)
 
 
-def pause_of(obj: Mapping[str, Any]) -> str:
+def pause_of(obj: Mapping[str, Any], going: bool = False) -> str:
     """Return why an object's annotation pauses it, "" where it has none.
 
     The annotation of an adoption is not the user's to remove: machines without a status would count as never started.
+    `going`: what the object belongs to is marked for deletion, which adopt refuses.
     """
     if not is_flagged(obj, ANNOTATION_PAUSED):
         return ""
     text = f"{obj.get('kind')} has the annotation {ANNOTATION_PAUSED}"
     if not is_paused_by_adoption(obj):
         return text
-    return f"{text} of an adoption that is not complete: run the playbook adopt again, which removes it"
+    text += " of an adoption that is not complete"
+    if going or (obj.get("metadata") or {}).get("deletionTimestamp"):
+        return f'{text}, and it holds the deletion: docs/adoption.md, "Marked for deletion", says how to start again'
+    return f"{text}: run the playbook adopt again, which removes it"
 
 
 def label_of(obj: Mapping[str, Any]) -> str:

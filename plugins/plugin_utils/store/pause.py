@@ -37,7 +37,9 @@ def reasons(store: Store, namespace: str, name: str) -> list[str]:
     reference = (spec.get("controlPlaneRef") or {}).get("name")
     kind_ref = (kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE)
     control_plane = store.get(kind_ref, namespace, str(reference)) if reference else None
-    found += [text for obj in (cluster, control_plane or {}) if (text := kinds.pause_of(obj))]
+    both = (cluster, control_plane or {})
+    going = any((each.get("metadata") or {}).get("deletionTimestamp") for each in both)
+    found += [text for obj in both if (text := kinds.pause_of(obj, going))]
     of_all = paused_because(store, namespace)
     return [*found, of_all] if of_all else found
 

@@ -217,7 +217,7 @@ class View:
     def paused(self) -> list[str]:
         """Return the reasons why the cluster is paused, [] without any."""
         found = ["Cluster spec.paused is true"] if (self.cluster.get("spec") or _EMPTY).get("paused") else []
-        found += [text for obj in (self.cluster, self.control_plane) if (text := kinds.pause_of(obj))]
+        found += [text for obj in (self.cluster, self.control_plane) if (text := kinds.pause_of(obj, self.deleting))]
         return [*found, str(self.raw["pause"])] if self.raw.get("pause") else found
 
     @property

@@ -104,7 +104,7 @@ def _common(view: View, deployment: DeploymentView, own: Sequence[MachineView], 
         deleting = condition("Deleting", terms.TRUE, "Deleting", f"Deleting {names}" if names else "Deletion completed")
     paused = paused_condition(view)
     if deployment.paused:
-        paused = condition("Paused", terms.TRUE, "Paused", kinds.pause_of(deployment.document))
+        paused = condition("Paused", terms.TRUE, "Paused", kinds.pause_of(deployment.document, view.deleting))
     return [
         aggregate("MachinesReady", "Ready", own, machines),
         aggregate("MachinesUpToDate", "UpToDate", settled, machines),

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from adoption_by_hand import Adoption, killed_anywhere
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.control_plane_writer import (
+    marked_for_deletion,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.workers.worker_writer import (
     managed_nodes,
     to_adopt,
@@ -21,6 +24,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.work
     template_hash,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
     MACHINE_DEPLOYMENT,
     MACHINE_SET,
 )
@@ -170,6 +175,24 @@ def test_a_worker_is_managed_before_its_node_is_recorded(adoption: Adoption) -> 
     join = objects.kubeadm_configs[machine["metadata"]["name"]]["spec"]["joinConfiguration"]
     join["nodeRegistration"] = {"name": "Web-1"}
     assert managed_nodes(objects)["web-1"] == "workers"
+
+
+@pytest.mark.parametrize("kind", [CLUSTER, CONTROL_PLANE, MACHINE_DEPLOYMENT])
+def test_what_is_marked_for_deletion_takes_no_machines(adoption: Adoption, kind: tuple[str, str]) -> None:
+    """They would be deleted with it. A MachineDeployment matters where it is named, a KubeadmControlPlane also before its Cluster."""
+    adoption.run()
+    store, manifest = FileStore(str(adoption.path)), adoption.manifest()
+    assert marked_for_deletion(store, manifest, adoption.objects(), ["workers"]) == []
+    [marked] = [each["metadata"]["name"] for each in store.list(kind, "default")]
+    store.delete(kind, "default", marked)
+    found = {
+        len(marked_for_deletion(store, manifest, objects, names))
+        for objects in (adoption.objects(), None)
+        for names in (["workers"], [])
+    }
+    assert found == ({0, 1} if kind == MACHINE_DEPLOYMENT else {1})
+    [problem] = marked_for_deletion(store, manifest, None, ["workers"])
+    assert f"a mark of deletion on {kind[1]} default/{marked}: " in str(problem)
 
 
 def test_a_pause_of_the_users_own_stays(adoption: Adoption) -> None:

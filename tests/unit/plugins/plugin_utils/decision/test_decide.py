@@ -67,12 +67,27 @@ class TestPaused:
         assert step(changed(cluster(3).bare(), switch)) == ("none", "Paused")
         assert step(changed(healthy(3).deleting(), switch)) == ("none", "Paused")
 
-    @pytest.mark.parametrize("value", ["", "adoption"])
-    def test_the_pause_of_an_adoption_says_how_it_ends(self, value: str) -> None:
+    @pytest.mark.parametrize(
+        ("value", "marked", "again", "held"),
+        [
+            ("", "", False, False),
+            ("", "cluster", False, False),
+            ("adoption", "", True, False),
+            ("adoption", "cluster", False, True),
+            ("adoption", "controlPlane", False, True),
+        ],
+    )
+    def test_the_pause_of_an_adoption_says_how_it_ends(self, value: str, marked: str, again: bool, held: bool) -> None:
+        """Adopt ends it, but refuses what is marked for deletion."""
         builder = healthy(1, replicas=3)
         builder.snapshot["controlPlane"]["metadata"]["annotations"]["cluster.x-k8s.io/paused"] = value
+        if marked:
+            builder.snapshot[marked]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         [found] = decide(builder.build())["reasons"]
-        assert ("run the playbook adopt again" in found["message"]) == bool(value)
+        assert ("run the playbook adopt again" in found["message"], "it holds the deletion" in found["message"]) == (
+            again,
+            held,
+        )
 
 
 class TestCertificates:

@@ -106,12 +106,13 @@ def test_the_pause_of_an_adoption_says_how_it_ends() -> None:
 
 @pytest.mark.parametrize("value", ["adoption", ""])
 def test_a_pause_that_holds_a_deletion_says_how_it_ends(value: str) -> None:
-    """The user takes off no pause of an adoption."""
+    """The user takes off no pause of an adoption, and adopt refuses what is marked."""
     built = deployment(healthy(3), 1).annotated(paused=value).worker("a")
     built.document["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     [told] = [each["message"] for each in decide(built.build())["reasons"] if each["reason"] == "WorkersDeleting"]
     assert "its workers stay while it is paused" in told
-    assert ("run the playbook adopt again" in told, "Remove it" in told) == (bool(value), not value)
+    assert ("adoption.md" in told, "Remove it" in told) == (bool(value), not value)
+    assert "run the playbook adopt again" not in told
 
 
 def test_conditions_of_the_cluster() -> None:
