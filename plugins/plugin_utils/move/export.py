@@ -121,7 +121,8 @@ class Export:
             where: how messages name the API.
 
         Raises:
-            ControlPlaneFailure: another run uses, or has used, the copy: it may be newer than the API; or it is another Cluster's of that name.
+            ControlPlaneFailure: another run uses, or has used, the copy: it may be newer than the API, or was moved to another store; or it is
+                another Cluster's of that name.
             StoreError: the folder can't be written.
         """
         with source.view():
@@ -132,6 +133,8 @@ class Export:
         mark, kept = self._locks.mark(namespace, cluster), self._store.get(CLUSTER, namespace, cluster)
         if (mark is None and kept is not None) or (mark is not None and mark.state not in (marks.EXPORT, marks.MOVED)):
             raise self._worked_on(f"{namespace}/{cluster}")
+        if mark is not None and mark.state == marks.MOVED and mark.other != where:
+            raise self._elsewhere(f"{namespace}/{cluster}", mark.other)
         if kept is not None and origin.uid(kept) != origin.uid(here):
             raise self._anothers(f"{namespace}/{cluster}")
         try:
@@ -165,6 +168,13 @@ class Export:
             f"the copy in {self.directory} is of another Cluster {title} than the one that the API has (they have different uids): the Cluster was deleted "
             "and made again, or the API's objects were restored with new uids. The copy was left as it is, since it may have keys that are nowhere else. "
             "Move that folder aside, then run this again: a new copy is made there."
+        )
+
+    def _elsewhere(self, title: str, other: str) -> ControlPlaneFailure:
+        return ControlPlaneFailure(
+            f"the copy of {title}'s objects in {self.directory} was worked with, and was moved to {other}: the cluster is kept there, and what this API has "
+            "may be older. Nothing was copied. Give that store in the inventory. Where this API is the cluster's store again, or is that one under "
+            "another name, move that folder aside, then run this again: a new copy is made there."
         )
 
     def _worked_on(self, title: str) -> ControlPlaneFailure:

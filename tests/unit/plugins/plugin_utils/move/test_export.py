@@ -168,8 +168,10 @@ def test_nobody_works_with_it_unless_they_say_so(export: Export, source: Store, 
     """The run's number is above every one that the API gave; from then on it is no copy any more, and is not written over."""
     keep(export, source, fencing=41)
     assert keepers(copy) == []
-    said = run_action("run", cluster=NAME, store=dict(copy))
-    assert "this is a copy of what is kept in https://192.0.2.10:6443" in said["msg"]
+    for check in (True, False):
+        said = run_action("run", check=check, cluster=NAME, store=dict(copy))
+        assert "this is a copy of what is kept in https://192.0.2.10:6443" in said["msg"]
+    assert run_action("run", check=True, cluster=NAME, store=dict(copy), use_export=True)["begun"]
     taken = run_action("run", cluster=NAME, store=dict(copy), use_export=True)
     assert taken["fencing"] > 42
     with pytest.raises(ControlPlaneFailure, match="was worked with since it was made"):
@@ -180,12 +182,21 @@ def test_nobody_works_with_it_unless_they_say_so(export: Export, source: Store, 
     assert keepers(copy) == [0]
 
 
-def test_one_that_was_moved_away_is_kept_again(export: Export, source: Store, copy: Options) -> None:
+@pytest.mark.parametrize("other", ["", "the Kubernetes API https://192.0.2.11:6443"])
+def test_one_that_was_moved_away_is_kept_again(export: Export, source: Store, copy: Options, other: str) -> None:
+    """By the store that it was moved to alone: of another one, such as the API that it was made of, the objects may be older."""
     keep(export, source)
-    locks = opening.open_locks(copy)
+    locks, own = opening.open_locks(copy), "https://192.0.2.10:6443"
     locks.take(*AT)
-    locks.set_mark(*AT, marks.Mark(marks.MOVED, "a1", "https://192.0.2.10:6443"))
+    moved = marks.Mark(marks.MOVED, "a1", other or own)
+    locks.set_mark(*AT, moved)
     locks.release_own(*AT)
+    before = everything(opened(copy, PASSWORD))
+    if other:
+        with pytest.raises(ControlPlaneFailure, match=f"was moved to {other}: the cluster is kept there"):
+            keep(export, source, fencing=20)
+        assert (locks.mark(*AT), everything(opened(copy, PASSWORD))) == (moved, before)
+        return
     keep(export, source, fencing=20)
     mark = locks.mark(*AT)
     assert mark is not None and mark.state == marks.EXPORT
