@@ -219,23 +219,27 @@ class ControlPlaneAction(ActionBase):
 
         It is for callers that take no lock; the store may not allow the check.
         """
+        self._refuse_marked(arguments, (marks.MOVED, marks.ARRIVING))
+
+    def _refuse_marked(self, arguments: t.Mapping[str, t.Any], states: t.Collection[str]) -> None:
         mark = None
         with contextlib.suppress(StoreError):
             mark = self.open_locks(arguments).mark(arguments["namespace"], arguments["cluster"])
-        if mark is not None and mark.state in (marks.MOVED, marks.ARRIVING):
+        if mark is not None and mark.state in states:
             where = opening.describe(arguments["store"])
-            marks.refuse(mark, marks.WORK, arguments["namespace"], arguments["cluster"], where)
+            purpose = marks.USE_EXPORT if arguments.get("use_export") else marks.WORK
+            marks.refuse(mark, purpose, arguments["namespace"], arguments["cluster"], where)
 
     def refuse_beforehand(self, arguments: t.Mapping[str, t.Any]) -> None:
         """Fail where the run would fail at its start.
 
         It is for callers that only report what they would do.
 
-        A store that can't be written, an API that others manage, a move, no namespace.
+        A store that can't be written, an API that others manage, a move, a copy, no namespace.
         """
         opening.require_writable(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
         opening.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
-        self.refuse_moved(arguments)
+        self._refuse_marked(arguments, marks.STATES)
         opening.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
 
     def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
