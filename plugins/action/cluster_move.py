@@ -50,12 +50,17 @@ class ActionModule(ControlPlaneAction):
             use_export=arguments["use_export"],
             seen=seen,
         )
+        title = f"{arguments['namespace']}/{cluster}"
+        nothing = f"there is no move of {title} that could be taken back in {source.where}"
         if self.check_mode:
-            changes = [] if arguments["undo"] else mover.would()
+            if arguments["undo"] and not mover.undo(check=True):
+                return self._said(False, [], nothing)
+            changes = mover.changes if arguments["undo"] else mover.would()
             for each in changes:
                 self.progress(cluster, f"would {each}")
+            what = "take back the move of it" if arguments["undo"] else "move it"
             return self._said(
-                bool(changes), changes, f"{len(changes)} changes would be made to move it to {target.where}"
+                bool(changes), changes, f"{len(changes)} changes would be made to {what} to {target.where}"
             )
         try:
             changed = mover.undo() if arguments["undo"] else mover.move()
@@ -68,8 +73,10 @@ class ActionModule(ControlPlaneAction):
                 kept.keep(target.store, arguments["namespace"], cluster, taken.fencing, target.where)
         finally:
             mover.release()
+        if arguments["undo"] and not changed:
+            return self._said(False, mover.changes, nothing)
         where = source.where if arguments["undo"] else target.where
-        return self._said(changed, mover.changes, f"{arguments['namespace']}/{cluster} is kept in {where}")
+        return self._said(changed, mover.changes, f"{title} is kept in {where}")
 
     def _side(self, options: dict[str, t.Any]) -> Side:
         return Side(self.open_store({"store": options}), self.open_locks({"store": options}), opening.title(options))

@@ -80,3 +80,14 @@ def left_behind(graph: Graph) -> list[Object]:
 def named(objects: t.Iterable[Object]) -> str:
     """Return the objects' kinds and names for messages."""
     return ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in objects)
+
+
+def said(graph: Graph) -> list[str]:
+    """Return what becomes of the objects being deleted, in words."""
+    behind, going_on = left_behind(graph), carried(graph)
+    found = []
+    if behind:
+        found.append(f"leave the mark of deletion behind, so that the cluster lives on: {named(behind)}")
+    if going_on:
+        found.append(f"continue there with the deletion of {named(going_on)}")
+    return found

@@ -82,22 +82,15 @@ class Mover:
         Returns whether anything was left to do.
         """
         held = self._take(self._source)
-        mark = self._source.locks.mark(*self._at)
+        mark = self._mark_of_source()
         graph = self._graph()
         if mark is not None and mark.state == MOVED:
-            if mark.other != self._target.where:
-                raise marks.Marked(*self._at, self._source.where, mark)
             return self._after(mark, graph, None)
         # Taken before anything is noted: where another run or another move is at work there, nothing has begun.
         self._take(self._target)
         if mark is None or mark.state != MOVING:
             self._refuse_anothers(self._target.locks.mark(*self._at), "")
-            mark = self._begin(mark, graph)
-        elif mark.other != self._target.where:
-            raise ControlPlaneFailure(
-                f"a move of {self._namespace}/{self._cluster} to {mark.other} has begun and not ended, and this one is to {self._target.where}. Nothing was "
-                "done. Complete that one (run it again), or take it back with -e control_plane_move_undo=true."
-            )
+            mark = self._begin(graph)
         self._pause(self._source.store, True)
         arrived = self._arrive(mark, held)
         verified = self._carry()
@@ -109,63 +102,84 @@ class Mover:
         self._after(mark, verified, verified)
         return True
 
-    def undo(self) -> bool:
-        """Revert an unfinished move; return whether there was one."""
-        self._take(self._source)
+    def undo(self, check: bool = False) -> bool:
+        """Revert an unfinished move; return whether there was one.
+
+        With `check` nothing is written, and ``changes`` lists what would be done.
+        """
+        if not check:
+            self._take(self._source)
         mark = self._source.locks.mark(*self._at)
-        if mark is None or mark.state in (ARRIVING, EXPORT):
+        if mark is None or mark.state == EXPORT:
             return False
+        if mark.state == ARRIVING:
+            raise marks.Marked(*self._at, self._source.where, mark)
         if mark.state == MOVED:
             raise ControlPlaneFailure(
                 f"{self._namespace}/{self._cluster} was moved to {mark.other} and lives there: nothing is left that could be taken back, and nothing was done. "
                 "Move it here again, with that store as the inventory's."
             )
+        self._refuse_another_target(mark)
         try:
-            self._take_back(mark)
+            self._take_back(mark, check)
         except ApiUnavailable as error:
             # What makes the target the cluster's store is written in this one, and was not. Its mark keeps runs away there.
             self._silent = self._target
             self._told(f"what was copied stays where it is: {error}")
+        if check:
+            self.changes.append(f"end the move, so that the cluster stays in {self._source.where}")
+            return True
         self._pause(self._source.store, mark.paused)
         self._mark(self._source, None)
         self.changes.append(f"the cluster stays in {self._source.where}")
         return True
 
-    def _take_back(self, mark: Mark) -> None:
-        self._take(self._target)
+    def _take_back(self, mark: Mark, check: bool) -> None:
+        if not check:
+            self._take(self._target)
         theirs = self._target.locks.mark(*self._at)
-        if theirs is None or theirs.state != ARRIVING or theirs.move != mark.move:
+        if theirs is None or not _arrives(theirs, mark):
             return
         before = Mark(theirs.before[0], "", theirs.before[1]) if theirs.before else None
-        if before is not None and before.state == EXPORT:
+        stays = before is not None and before.state == EXPORT
+        if check:
+            self.changes += [] if stays else _deletions(self._own_copies())
+            return
+        if stays:
             # The cluster's own copy, which may be the only one of its keys outside of it: the next run of the cluster brings it up to date.
             self._pause(self._target.store, mark.paused)
         else:
-            self._delete_copies()
+            self.changes += self._copies.delete(self._own_copies())
         self._mark(self._target, before)
 
-    def _delete_copies(self) -> None:
+    def _own_copies(self) -> list[Object]:
         here, there = self._graph(), Graph(self._target.store, *self._at)
-        copies = [
+        return [
             each
             for each in reversed(there.objects)
             if here.get(key_of(each)) and self._is_ours(self._target.store, there, each)
         ]
-        self.changes += self._copies.delete(copies)
 
     def would(self) -> list[str]:
         """Return the changes a move would make, without making them.
 
         Both stores are checked, and refused is what a move would refuse.
         """
-        mark = self._source.locks.mark(*self._at)
+        mark = self._mark_of_source()
         graph = self._graph()
-        if mark is not None and mark.state == MOVED and not graph.objects:
-            return []
+        theirs = self._target.locks.mark(*self._at)
+        if mark is not None and mark.state == MOVED:
+            # What differs in the target was changed there since: it is the cluster's store already.
+            arrives = _arrives(theirs, mark)
+            if graph.objects and not arrives:
+                self._require_there()
+            ours = [each for each in graph.objects if self._is_ours(self._source.store, graph, each)]
+            return ([f"end the move in {self._target.where}"] if arrives else []) + _deletions(ours)
+        self._refuse_anothers(theirs, mark.move if mark is not None and mark.state == MOVING else "")
         self._refuse(graph)
         self._copies.refuse_foreign(graph)
         self._copies.refuse_beyond_limits(graph)
-        gone = [f"delete {each['kind']} {each['metadata']['name']}" for each in self._copies.remains(graph)]
+        gone = _deletions(self._copies.remains(graph))
         moved = [f"move {each['kind']} {each['metadata']['name']}" for each in graph.objects]
         return [*moved, *gone, *self._said(graph)]
 
@@ -203,9 +217,27 @@ class Mover:
         with self._source.store.view():
             return Graph(self._source.store, *self._at)
 
-    def _begin(self, mark: t.Optional[Mark], graph: Graph) -> Mark:
-        if mark is not None and (mark.state == ARRIVING or not self._use_export):
+    def _mark_of_source(self) -> t.Optional[Mark]:
+        """Return the source's mark; refuse one that forbids this move."""
+        mark = self._source.locks.mark(*self._at)
+        if mark is None:
+            return None
+        elsewhere = mark.state == MOVED and mark.other != self._target.where
+        if mark.state == ARRIVING or elsewhere or (mark.state == EXPORT and not self._use_export):
             raise marks.Marked(*self._at, self._source.where, mark)
+        if mark.state == MOVING:
+            self._refuse_another_target(mark)
+        return mark
+
+    def _refuse_another_target(self, mark: Mark) -> None:
+        if mark.other != self._target.where:
+            raise ControlPlaneFailure(
+                f"a move of {self._namespace}/{self._cluster} to {mark.other} has begun and not ended, and this one is to {self._target.where}. Nothing was "
+                "done. Give that store as control_plane_move_to: complete that move (run it again), or take it back with "
+                "-e control_plane_move_undo=true."
+            )
+
+    def _begin(self, graph: Graph) -> Mark:
         self._refuse(graph)
         self._copies.refuse_foreign(graph)
         self._copies.remains(graph)
@@ -243,7 +275,7 @@ class Mover:
                 "Give the other store as control_plane_move_to."
             )
         self._refuse_anothers(theirs, mark.move)
-        if theirs is None or theirs.state != ARRIVING or theirs.move != mark.move:
+        if not _arrives(theirs, mark):
             before = (theirs.state, theirs.other) if theirs is not None and theirs.state != ARRIVING else None
             self._mark(self._target, Mark(ARRIVING, mark.move, self._source.where, mark.paused, before))
         return self._target.locks.raise_above(*self._at, held.fencing)
@@ -286,7 +318,7 @@ class Mover:
         """
         theirs = self._target.locks.mark(*self._at)
         changed = bool(graph.objects)
-        if theirs is not None and theirs.state == ARRIVING and theirs.move == mark.move:
+        if _arrives(theirs, mark):
             changed = True
             self._take(self._target)
             self._late(verified)
@@ -303,7 +335,7 @@ class Mover:
         It is marks of deletion, and the pause of the namespace.
         """
         here, there = (paused_because(each.store, self._namespace) for each in (self._source, self._target))
-        said = _said_of_deletions(graph)
+        said = deletion_marks.said(graph)
         if there:
             said.append(f"have the cluster paused by its namespace in {self._target.where}: {there}")
         elif here:
@@ -350,15 +382,13 @@ class Mover:
             store.modify(CLUSTER, *self._at, write)
 
 
-def _said_of_deletions(graph: Graph) -> list[str]:
-    """Return what becomes of the objects being deleted, in words."""
-    behind, carried = deletion_marks.left_behind(graph), deletion_marks.carried(graph)
-    said = []
-    if behind:
-        said.append(f"leave the mark of deletion behind, so that the cluster lives on: {deletion_marks.named(behind)}")
-    if carried:
-        said.append(f"continue there with the deletion of {deletion_marks.named(carried)}")
-    return said
+def _arrives(theirs: t.Optional[Mark], mark: Mark) -> bool:
+    """Return whether the target's mark is of the same move."""
+    return theirs is not None and theirs.state == ARRIVING and theirs.move == mark.move
+
+
+def _deletions(objects: t.Iterable[Object]) -> list[str]:
+    return [f"delete {each['kind']} {each['metadata']['name']}" for each in objects]
 
 
 def _versions(graph: Graph) -> dict[t.Any, str]:

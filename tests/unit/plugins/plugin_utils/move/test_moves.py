@@ -255,21 +255,78 @@ def test_a_move_to_where_it_is(made: Options, tmp_path: Path) -> None:
     assert said["failed"] and "is the store that default/prod is in" in said["msg"]
 
 
-def test_two_moves_at_once(files: Options, other: Options, tmp_path: Path) -> None:
+def note(options: Options, *mark: str) -> None:
+    """Write a store's mark: its state, and the other store."""
+    locks = opening.open_locks(options)
+    locks.take(*AT)
+    locks.set_mark(*AT, marks.Mark(mark[0], "a1", mark[1]) if mark else None)
+    locks.release_own(*AT)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_two_moves_at_once(files: Options, other: Options, tmp_path: Path, check: bool) -> None:
     """Into a store that another move goes to, and on from one that is elsewhere: nothing is begun, and nothing is noted."""
-    locks = opening.open_locks(other)
-    locks.take(*AT)
-    locks.set_mark(*AT, marks.Mark(marks.ARRIVING, "a1", "/srv/third"))
-    locks.release_own(*AT)
-    said = move(files, other)
-    assert said["failed"] and "a move from /srv/third has begun" in said["msg"]
-    assert opening.open_locks(files).mark(*AT) is None and keepers(files, other) == [0]
-    locks.take(*AT)
-    locks.set_mark(*AT, None)
-    locks.release_own(*AT)
+    for state in (marks.ARRIVING, marks.MOVING):
+        note(other, state, "/srv/third")
+        said = move(files, other, check=check)
+        assert said["failed"] and "/srv/third has begun" in said["msg"]
+        assert opening.open_locks(files).mark(*AT) is None and keepers(files, other) == [0]
+    note(other)
+    for state, why in (
+        (marks.ARRIVING, "a move from /srv/third has begun"),
+        (marks.MOVING, "to /srv/third has begun and not ended, and this one is to"),
+        (marks.EXPORT, "this is a copy of what is kept in /srv/third"),
+    ):
+        note(files, state, "/srv/third")
+        said = move(files, other, check=check)
+        assert said["failed"] and why in said["msg"]
+    note(files)
     assert not move(files, other).get("failed")
-    said = move(files, {"type": "file", "path": str(tmp_path / "third")})
+    said = move(files, {"type": "file", "path": str(tmp_path / "third")}, check=check)
     assert said["failed"] and f"it was moved to {other['path']}" in said["msg"]
+
+
+def test_a_killed_move_that_is_only_tidied_up(files: Options, other: Options) -> None:
+    """Its target is at work since: what is new there is nobody's leftover, and what is gone there is not missed."""
+    before = everything(opened(files))
+    assert not move(files, other).get("failed")
+    for each in (obj for key, obj in before.items() if key not in everything(opened(files))):
+        metadata = {key: value for key, value in each["metadata"].items() if key not in ("uid", "resourceVersion")}
+        opened(files).create({**each, "metadata": metadata})
+    there = opened(other)
+    first, second, *_others = there.list(MACHINE, "default")
+    there.create({**first, "metadata": {"name": "new", "namespace": "default", "labels": first["metadata"]["labels"]}})
+    there.modify(
+        MACHINE, "default", second["metadata"]["name"], lambda each: each["spec"].update(failureDomain="elsewhere")
+    )
+    working = everything(there)
+    would = move(files, other, check=True)
+    assert not would.get("failed"), would
+    done = move(files, other)
+    assert sorted(would["changes"]) == sorted(done["changes"]) and "delete Machine new" not in done["changes"]
+    assert everything(opened(other)) == working and would["changed"]
+
+
+def test_what_is_taken_back(files: Options, other: Options, tmp_path: Path) -> None:
+    """Check mode lists it; with other stores than the move's, or without one, it is not said to be done."""
+    third = {"type": "file", "path": str(tmp_path / "third")}
+    for check in (True, False):
+        said = move(files, other, undo=True, check=check)
+        assert not said["changed"] and said["msg"].startswith(f"there is no move of default/{NAME} ")
+    note(files, marks.MOVING, other["path"])
+    note(other, marks.ARRIVING, files["path"])
+    copied_objects.Copies(opened(other), "default", "there").bring(cluster_graph.Graph(opened(files), *AT))
+    for check in (True, False):
+        said = move(files, third, undo=True, check=check)
+        assert said["failed"] and f"to {other['path']} has begun and not ended" in said["msg"]
+        said = move(other, files, undo=True, check=check)
+        assert said["failed"] and f"a move from {files['path']} has begun" in said["msg"]
+    copies = everything(opened(other))
+    would = move(files, other, undo=True, check=True)
+    assert would["changed"] and everything(opened(other)) == copies
+    done = move(files, other, undo=True)
+    assert done["changes"][:-1] == would["changes"][:-1] and "delete Secret prod-ca" in done["changes"]
+    assert everything(opened(other)) == {} and keepers(files, other) == [0, 1]
 
 
 def test_taken_back_while_the_target_is_dead(files: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
