@@ -150,8 +150,9 @@ def machine_status(
         if machine.node.get("nodeInfo"):
             status["nodeInfo"] = dict(machine.node["nodeInfo"])
     expiry = expiry_of(machine)
-    if expiry is not None:
-        status["certificatesExpiryDate"] = format_time(expiry)
+    if expiry is not None or "certificatesExpiryDate" in before:
+        # None removes the stored one, which nobody vouches for any more.
+        status["certificatesExpiryDate"] = None if expiry is None else format_time(expiry)
     return status
 
 

@@ -108,12 +108,12 @@ def expiry_of(machine: MachineView) -> Optional[int]:
 
     In seconds since the epoch; None where that is not known. The user's annotation on the Machine wins over the date
     that was read from the machine, which is kept with its KubeadmConfig (docs/reference/cluster_api.md,
-    "Certificates").
+    "Certificates"). What an earlier run wrote into the Machine's status is no evidence: the certificates may have been
+    renewed since.
     """
     return parse_time(
         annotations_of(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
         or annotations_of(machine.config or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
-        or (machine.machine.get("status") or {}).get("certificatesExpiryDate")
     )
 
 

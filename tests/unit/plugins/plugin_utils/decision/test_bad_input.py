@@ -39,7 +39,7 @@ ODDITIES: list[tuple[str, Change]] = [
     ("no machine template", lambda b: b.spec.pop("machineTemplate")),
     ("no config", lambda b: b.spec.pop("kubeadmConfigSpec")),
     ("machine version", lambda b: b.entry("m2")["machine"]["spec"].update(version="newest")),
-    ("expiry", lambda b: b.entry("m2")["machine"]["status"].update(certificatesExpiryDate="never")),
+    ("expiry", lambda b: b.annotate("machine.cluster.x-k8s.io/certificates-expiry", "never", "m2")),
     ("an alarm of nobody", lambda b: b.workload["etcd"]["alarms"].append({"memberID": "ff", "alarm": "NOSPACE"})),
     ("a status without health", lambda b: b.workload["etcd"]["statuses"].update({member_id("m2"): {}})),
     ("rollout record", lambda b: b.snapshot["controlPlane"]["status"].update(rollout={"replicas": "x"})),

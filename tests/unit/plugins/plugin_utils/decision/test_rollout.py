@@ -32,6 +32,8 @@ from rules import (
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
+EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
+
 
 def replaced(builder: Builder, count: int) -> list[str]:
     """So many replacements with maxSurge 1, the oldest machine first, and then nothing."""
@@ -162,9 +164,8 @@ class TestTimes:
     def test_certificates_that_end_soon_replace_only_their_machine(self) -> None:
         builder = healthy(3).wants(rollout={"before": {"certificatesExpiryDays": 30}})
         for name, days in (("m2", 29), ("m3", 31)):
-            machine = builder.entry(name)["machine"]
-            machine["metadata"]["creationTimestamp"] = at(300 * 86400)
-            machine["status"]["certificatesExpiryDate"] = at(-days * 86400)
+            builder.entry(name)["machine"]["metadata"]["creationTimestamp"] = at(300 * 86400)
+            builder.entry(name)["kubeadmConfig"]["metadata"]["annotations"] = {EXPIRY: at(-days * 86400)}
         assert walk(builder) == ["+", "-m2", "none"]
 
     def test_an_end_that_is_not_known_replaces_nothing(self) -> None:
@@ -172,8 +173,8 @@ class TestTimes:
 
     def test_the_users_own_date_wins(self) -> None:
         builder = healthy(3).wants(rollout={"before": {"certificatesExpiryDays": 30}})
-        builder.entry("m2")["machine"]["status"]["certificatesExpiryDate"] = at(-29 * 86400)
-        builder.annotate("machine.cluster.x-k8s.io/certificates-expiry", at(-300 * 86400), "m2")
+        builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {EXPIRY: at(-29 * 86400)}
+        builder.annotate(EXPIRY, at(-300 * 86400), "m2")
         assert walk(builder) == ["none"]
 
 

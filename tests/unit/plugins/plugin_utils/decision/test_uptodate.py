@@ -216,16 +216,28 @@ def test_reasons(what: str, expected: list[str], change: Change) -> None:
     assert reasons(builder) == expected
 
 
+KEY = "machine.cluster.x-k8s.io/certificates-expiry"
+
+
 @pytest.mark.parametrize(("days", "expected"), [(10, ["CertificatesExpireSoon"]), (8, [])])
 def test_certificates_that_expire_soon(days: int, expected: list[str]) -> None:
     builder = healthy(3)
     builder.spec["rollout"] = {"before": {"certificatesExpiryDays": days}}
-    builder.entry("m2")["machine"]["status"]["certificatesExpiryDate"] = at(-9 * 86400)
+    builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-9 * 86400)}
     builder.entry("m2")["machine"]["metadata"]["creationTimestamp"] = at(300 * 86400)
     assert reasons(builder) == expected
 
 
-KEY = "machine.cluster.x-k8s.io/certificates-expiry"
+def test_an_end_of_an_earlier_status_is_not_known_any_more() -> None:
+    """An Action renewed the certificates, and the machine was not asked since: it is as good as one that never told."""
+    builder = healthy(3)
+    builder.spec["rollout"] = {"before": {"certificatesExpiryDays": 10}}
+    machine = builder.entry("m2")["machine"]
+    machine["metadata"]["creationTimestamp"] = at(300 * 86400)
+    machine["status"]["certificatesExpiryDate"] = at(-9 * 86400)
+    assert reasons(builder) == []
+    decision = decide(builder.build())
+    assert decision["action"] == "none" and decision["status"]["machines"]["m2"]["certificatesExpiryDate"] is None
 
 
 def test_the_users_word_comes_before_what_was_read() -> None:
