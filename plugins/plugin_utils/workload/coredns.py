@@ -12,6 +12,7 @@ between is completed by the next one, which takes the backup for what runs, beca
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass, replace
 
@@ -83,8 +84,8 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
     warnings: list[str] = []
     try:
         migration = corefile_migration.migrate(running, before.tag, after.tag)
-        if volume.key == BACKUP and data.get(KEY) not in (None, running, migration.text):
-            # An earlier run was interrupted, and its Corefile is not what comes out now: somebody has been there since.
+        if volume.key == BACKUP and data.get(KEY) and not _is_migrated(data[KEY], running, before.tag):
+            # An earlier run was interrupted, and it did not write this: somebody has been there since.
             migration = corefile_migration.migrate(data[KEY], before.tag, after.tag)
             warnings.append(
                 f"CoreDNS runs with the key {BACKUP}, and {KEY} was changed meanwhile: it is migrated as it is and takes effect."
@@ -109,6 +110,18 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
         (*config.warnings, *warnings, *migration.notices),
         {"image": str(after), "corefile_changes": list(migration.changes)},
     )
+
+
+def _is_migrated(text: str, running: str, tag: str) -> bool:
+    """Return whether a Corefile is the running one, migrated to any release.
+
+    The run that was interrupted may have migrated it to another one than is wanted now.
+    """
+    for release in (tag, *coredns_releases.RELEASES):
+        with contextlib.suppress(CorefileError):
+            if corefile_migration.migrate(running, tag, release).text == text:
+                return True
+    return False
 
 
 def _taken_back(objects: Objects, wanted: Wanted, image: str) -> Plan:

@@ -14,6 +14,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm import addon_images
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload import (
     coredns,
+    corefile_migration,
     desired_state,
     kube_proxy,
     kubeadm_config_map,
@@ -131,6 +132,10 @@ def test_where_coredns_is_not_to_be_touched() -> None:
     assert coredns.plan(dns("mine/coredns@sha256:" + "0" * 64), coredns.Wanted()).writes == ()
 
 
+_CONFIGURATION = (
+    "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\ndns:\n  type: CoreDNS\n  imageTag: v1.8.0\n"
+)
+STORED = {"metadata": {"resourceVersion": "3"}, "data": {"ClusterConfiguration": _CONFIGURATION}}
 BROKEN_OFF = [
     {
         "name": "config-volume",
@@ -154,10 +159,7 @@ def test_an_upgrade_that_was_broken_off_and_is_wanted_no_more_is_taken_back(
     objects = dns("k8s.gcr.io/coredns:1.7.0", volumes=BROKEN_OFF)
     data = {"Corefile": migrated, "Corefile-backup": ".:53 {\n    errors\n}\n"}
     objects[coredns.CONFIG_MAP]["data"] = {key: text for key, text in data.items() if text is not None}
-    stored = (
-        "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\ndns:\n  type: CoreDNS\n  imageTag: v1.8.0\n"
-    )
-    objects[kubeadm_config_map.PATH] = {"metadata": {"resourceVersion": "3"}, "data": {"ClusterConfiguration": stored}}
+    objects[kubeadm_config_map.PATH] = STORED
     done = coredns.plan(objects, coredns.Wanted(image_tag="1.7.0"))
     config, *before, deployment = done.writes
     assert "imageTag: 1.7.0" in config.document["data"]["ClusterConfiguration"]
@@ -166,6 +168,28 @@ def test_an_upgrade_that_was_broken_off_and_is_wanted_no_more_is_taken_back(
     assert volume["configMap"]["items"] == [{"key": "Corefile", "path": "Corefile"}]
     assert "image" not in str(deployment.document) and "is taken back" in done.message
     assert bool(done.warnings) == bool(written)
+
+
+RUNS = ".:53 {\n    kubernetes cluster.local {\n        transfer to *\n    }\n    forward . 1.1.1.1\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "wanted"), [("1.7.0", "1.8.0"), ("1.8.0", "1.7.0"), ("1.8.0", "1.8.0"), ("1.6.7", "1.8.0")]
+)
+@pytest.mark.parametrize("edited", [False, True])
+def test_what_an_interrupted_upgrade_to_another_release_wrote_is_nobodys_edit(
+    earlier: str, wanted: str, edited: bool
+) -> None:
+    """The Corefile that runs is migrated to what is wanted now, and no person is said to have been there."""
+    objects = {**dns("k8s.gcr.io/coredns:1.6.7", volumes=BROKEN_OFF), kubeadm_config_map.PATH: STORED}
+    there = corefile_migration.migrate(RUNS, "1.6.7", earlier).text
+    there = there.replace("1.1.1.1", "8.8.8.8") if edited else there
+    objects[coredns.CONFIG_MAP]["data"] = {"Corefile": there, "Corefile-backup": RUNS}
+    done = coredns.plan(objects, coredns.Wanted(image_tag=wanted))
+    written = [each.document["data"]["Corefile"] for each in done.writes if "Corefile" in each.document.get("data", {})]
+    expected = corefile_migration.migrate(there if edited else RUNS, "1.6.7", wanted).text
+    assert (written or [there]) == [expected]
+    assert any("changed meanwhile" in words for words in done.warnings) is edited
 
 
 def test_a_backup_that_is_gone_is_not_taken_for_what_runs() -> None:
