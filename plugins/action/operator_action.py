@@ -15,9 +15,9 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.objects import actions
 from ..plugin_utils.operator import action_text, freeze
-from ..plugin_utils.operator.planner_types import ClusterFacts, RefusedAction
+from ..plugin_utils.operator.planner_types import ClusterFacts, RefusedAction, workers_group
 from ..plugin_utils.operator.tasks import requested_action
-from ..plugin_utils.operator.tasks.cluster_facts import Facts, workers_group
+from ..plugin_utils.operator.tasks.cluster_facts import Facts
 from ..plugin_utils.operator.tasks.endpoint import may_have_left
 from ..plugin_utils.operator.tasks.progress import Executions
 from ..plugin_utils.records import actions_under_way as operator_respect

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ..objects import actions, origin
@@ -19,7 +19,7 @@ from ..objects.actions import Object
 from ..objects.kinds import LABEL_CLUSTER_NAME
 from . import kinds
 from .custom import plan as custom
-from .planner_types import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
+from .planner_types import ClusterFacts, GroupPlan, NodeFacts, RefusedAction, require_reachable
 
 # A store keeps an object in a file of its name.
 LONGEST_NAME = 240
@@ -50,7 +50,7 @@ def freeze(root: Mapping[str, Any], facts: ClusterFacts, now: str = "") -> Objec
         RefusedAction: it can't be carried out on this cluster; a Node that is needed can't be reached.
     """
     planned = [each for each in group_plans(root, facts) if each.nodes]
-    _require_reachable(planned, facts)
+    require_reachable(facts, {name for each in planned for name in each.nodes})
     name = str(root["metadata"]["name"])
     width = max(2, len(str(len(planned))))
     groups = []
@@ -90,24 +90,6 @@ def freeze(root: Mapping[str, Any], facts: ClusterFacts, now: str = "") -> Objec
     }
     plan = json.loads(json.dumps(plan))
     return {**plan, "hash": plan_hash(plan)}
-
-
-def _require_reachable(planned: Sequence[GroupPlan], facts: ClusterFacts) -> None:
-    wanted = {name for each in planned for name in each.nodes}
-    silent = [each.name for each in facts.nodes if each.name in wanted and not each.reachable]
-    if silent:
-        why = str((facts.extra.get("unreachable") or {}).get(silent[0]) or "its machine was not reached")
-        rule = f"of the Nodes that this needs, {', '.join(silent)} can't be reached ({why})"
-        fix = (
-            "Nothing was started. Make them reachable; a worker of no MachineDeployment must be a host of the inventory group "
-            "<cluster>_workers that has the Node's name. Or select other Nodes."
-        )
-        if not facts.api_answers:
-            fix += (
-                " Where a control plane Node's machine is gone for good, nothing can remove it while no API answers: take its Machine, its infrastructure "
-                "machine and its KubeadmConfig out of the store first (docs/renew_certificates.md)."
-            )
-        raise RefusedAction("spec", None, rule, fix)
 
 
 def _require_name(name: str) -> None:

@@ -8,7 +8,8 @@ Source: the kubeadm operator's proposal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,3 +108,37 @@ class GroupPlan:
     commands: tuple[Mapping[str, Any], ...]
     policy: str = SERIAL
     max_unavailable: int = 1
+
+
+def workers_group(cluster: str) -> str:
+    """Return the name of the inventory group of a cluster's workers."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", cluster) + "_workers"
+
+
+def require_reachable(facts: ClusterFacts, names: Collection[str]) -> None:
+    """Refuse where a Node of these names can't be reached.
+
+    ``facts.extra["unreachable"]`` says why a machine that was asked gave no answer.
+
+    Raises:
+        RefusedAction: with the reason of the first such Node.
+    """
+    silent = [each for each in facts.nodes if each.name in names and not each.reachable]
+    if not silent:
+        return
+    first, group = silent[0], workers_group(facts.cluster)
+    why = "its machine was not reached"
+    if not first.machine and not first.inventory_host:
+        why = f"the store has no Machine of it, and the inventory group {group} no host of that name"
+    why = str((facts.extra.get("unreachable") or {}).get(first.name) or why)
+    rule = f"of the Nodes that this needs, {', '.join(each.name for each in silent)} can't be reached ({why})"
+    fix = (
+        f"Nothing was started. Make them reachable; a worker of no MachineDeployment must be a host of the inventory group {group} "
+        "that has the Node's name. Or select other Nodes, where this Action has a nodeSelector."
+    )
+    if not facts.api_answers:
+        fix += (
+            " Where a control plane Node's machine is gone for good, nothing can remove it while no API answers: take its Machine, its infrastructure "
+            "machine and its KubeadmConfig out of the store first (docs/renew_certificates.md)."
+        )
+    raise RefusedAction("spec", None, rule, fix)

@@ -25,7 +25,7 @@ from . import node_authorities as rotation_nodes
 from . import tokens
 from .materials import Materials, later
 from .one_node import NodeCertificates
-from .stages import DROP, ISSUE, NEW, OLD, TRUST
+from .stages import DROP, ISSUE, NEW, OLD, TRUST, concerns
 
 # What is verified by a caBundle of its own, and where that is.
 _BUNDLES = {
@@ -71,13 +71,11 @@ def before(
 
 
 def _unplanned(nodes: t.Iterable[NodeNow], authorities: t.Collection[str]) -> list[str]:
-    # A worker has files of the cluster's authority alone, and pods with tokens.
-    everybody = bool({CA, SERVICE_ACCOUNT} & set(authorities))
     return [
         f"Node {each.name} has come since the plan was made, and may know the old authorities alone: abort this Action and make "
         "another one with the same authorities, which takes them up on every Node"
         for each in nodes
-        if each.control_plane or everybody
+        if concerns(each.control_plane, authorities)
     ]
 
 

@@ -14,9 +14,10 @@ from typing import Any
 from ....module_utils.common import settings
 from ...kubeadm.certificate_files import AUTHORITIES, CA, CONTROLLER_MANAGER, ETCD, SERVICE_ACCOUNT
 from ...objects.actions import FieldError
+from ...objects.advice import replace
 from ..ended_authorities import require_valid
-from ..planner_types import ClusterFacts, GroupPlan, RefusedAction
-from .stages import DROP, ISSUE, TRUST
+from ..planner_types import ClusterFacts, GroupPlan, RefusedAction, require_reachable
+from .stages import DROP, ISSUE, TRUST, concerns
 
 PATH = "spec.rotateCertificateAuthorities"
 # Consent to the outage of a control plane of one node, on which nothing answers while its components restart, or of two etcd members,
@@ -92,14 +93,33 @@ def chosen(spec: Mapping[str, Any], external_etcd: bool) -> tuple[str, ...]:
     )
 
 
+def _require_taking_part(facts: ClusterFacts, authorities: tuple[str, ...]) -> None:
+    needed = [each for each in facts.nodes if concerns(each.control_plane, authorities)]
+    # A kubelet that is away keeps the old authority alive: its stage would never end.
+    away = [each for each in needed if not each.ready]
+    if away:
+        rule = "every Node that has anything of these authorities takes part in their rotation, and these are not Ready"
+        fix = "Bring them back."
+        machines = [each.machine for each in away if each.machine]
+        if machines:
+            fix += f" Where a machine is gone for good, have it replaced {replace(*machines)}."
+        own = [each.name for each in away if not each.machine and not each.control_plane]
+        if own:
+            fix += f" Where a worker is gone for good: kubectl delete node {' '.join(own)}."
+        names = ", ".join(each.name for each in away)
+        raise RefusedAction(PATH, names, rule, f"{fix} Then begin again.")
+    require_reachable(facts, {each.name for each in needed})
+
+
 def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
     """Return the TaskGroups of a rotation.
 
     Each stage is run on every node, published in the cluster's objects, and read back before the next starts.
 
     Raises:
-        RefusedAction: there is no control plane Node, an authority has ended, no API answers, a Node is not Ready, or
-            there is one control plane Node alone, or two etcd members that restart, and no consent to the outage.
+        RefusedAction: there is no control plane Node, an authority has ended, no API answers, a Node that takes part is
+            not Ready or can't be reached, or there is one control plane Node alone, or two etcd members that restart,
+            and no consent to the outage.
     """
     authorities = chosen(spec, facts.external_etcd)
     if not facts.control_plane_nodes:
@@ -113,15 +133,7 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
             "no API server answers, and a rotation without an interruption needs all of them",
             "Bring the control plane back first; certificates that have expired, other than an authority's, are renewed with renewCertificates.",
         )
-    # A kubelet that is away keeps the old authority alive: its stage would never end.
-    silent = [each.name for each in facts.nodes if not each.ready or not each.reachable]
-    if silent:
-        raise RefusedAction(
-            PATH,
-            ", ".join(silent),
-            "every Node takes part in a rotation, and these are not Ready or were not reached",
-            "Bring them back, or take them out of the cluster (kubectl delete node), then begin again.",
-        )
+    _require_taking_part(facts, authorities)
     control_plane = tuple(each.name for each in facts.control_plane_nodes)
     rule = ""
     if len(control_plane) == 1:

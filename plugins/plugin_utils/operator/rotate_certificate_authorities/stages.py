@@ -38,6 +38,7 @@ from ...kubeadm.certificate_files import (
     KUBELET,
     PKI,
     SCHEDULER,
+    SERVICE_ACCOUNT,
     SIGNING_KEY,
 )
 
@@ -69,6 +70,14 @@ def trusted(stage: str) -> tuple[str, ...]:
 def used(stage: str) -> str:
     """Return the generation that is shown and signs at a stage's end."""
     return _USED.get(stage, OLD)
+
+
+def concerns(control_plane: bool, authorities: Collection[str]) -> bool:
+    """Return whether a node has anything of these authorities.
+
+    A worker has files of the cluster's authority alone, and pods with tokens.
+    """
+    return control_plane or bool({CA, SERVICE_ACCOUNT} & set(authorities))
 
 
 @dataclass(frozen=True)

@@ -48,11 +48,6 @@ _KEEP = (
 _LOOK = {"name": "look"}
 
 
-def workers_group(cluster: str) -> str:
-    """Return the name of the inventory group of a cluster's workers."""
-    return re.sub(r"[^A-Za-z0-9_]", "_", cluster) + "_workers"
-
-
 class Facts:
     """Collection of the facts that planners need of a cluster.
 
@@ -249,9 +244,7 @@ class Facts:
 
     def _probe(self, node: NodeFacts) -> tuple[NodeFacts, str]:
         if not node.machine and not node.inventory_host:
-            group = workers_group(self._objects.name)
-            why = f"the store has no Machine of it, and the inventory group {group} no host of that name"
-            return dataclasses.replace(node, reachable=False), why
+            return dataclasses.replace(node, reachable=False), ""
         answer = self._caller.call(reach(self._objects, node), "node_command", dict(_LOOK))
         if answer.failed:
             return dataclasses.replace(node, reachable=False), answer.message
@@ -313,4 +306,4 @@ def _lowest(versions: t.Sequence[str]) -> str:
     return min(known)[1] if known else ""
 
 
-__all__ = ["Facts", "Machine", "nodes_now", "workers_group"]
+__all__ = ["Facts", "Machine", "nodes_now"]

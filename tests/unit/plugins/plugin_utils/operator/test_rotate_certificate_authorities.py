@@ -101,18 +101,45 @@ def test_external_etcd_is_its_owners() -> None:
         rotate.plan({"authorities": ["etcd"]}, external)
 
 
+def beside(*nodes: NodeFacts, **more: t.Any) -> ClusterFacts:
+    """The cluster with these Nodes, too."""
+    return dataclasses.replace(FACTS, nodes=(*NODES, *nodes), **more)
+
+
+ASLEEP, UNKNOWN = NodeFacts("worker-2", False, ready=False), NodeFacts("worker-3", False, reachable=False)
+OFF = NodeFacts("worker-4", False, ready=False, machine="pool-1")
+SILENT = NodeFacts("worker-5", False, reachable=False, machine="pool-2")
+
+
 @pytest.mark.parametrize(
     ("facts", "rule"),
     [
         (dataclasses.replace(FACTS, nodes=NODES[3:]), "no control plane Node"),
         (dataclasses.replace(FACTS, api_answers=False), "no API server answers"),
-        (dataclasses.replace(FACTS, nodes=(*NODES, NodeFacts("worker-2", False, ready=False))), "worker-2"),
-        (dataclasses.replace(FACTS, nodes=(*NODES, NodeFacts("worker-3", False, reachable=False))), "worker-3"),
+        (beside(ASLEEP), r"not Ready \(found: 'worker-2'\)\. Bring them back\. .* kubectl delete node worker-2\."),
+        (beside(OFF), r"not Ready \(found: 'worker-4'\)\. Bring .* replaced \(playbook remediate with .*=pool-1\)\."),
+        (beside(NodeFacts("cp-4", True, ready=False)), r"not Ready \(found: 'cp-4'\)\. Bring them back\. Then begin"),
+        (
+            beside(UNKNOWN),
+            "worker-3 can't be reached .the store has no Machine of it, and the inventory group prod_workers",
+        ),
+        (beside(SILENT, extra={"unreachable": {"worker-5": "no route"}}), r"worker-5 can't be reached \(no route\)"),
     ],
 )
-def test_refused_before_anything_is_begun(facts: ClusterFacts, rule: str) -> None:
-    with pytest.raises(RefusedAction, match=rule):
-        rotate.plan({}, facts)
+@pytest.mark.parametrize("authorities", [["ca"], ["serviceAccount"], list(AUTHORITIES)])
+def test_refused_before_anything_is_begun(facts: ClusterFacts, rule: str, authorities: list[str]) -> None:
+    """And nobody is told to delete the Node of a worker that is well, but whose inventory was not given."""
+    with pytest.raises(RefusedAction, match=rule) as refused:
+        rotate.plan({"authorities": authorities}, facts)
+    assert ("kubectl delete node" in str(refused.value)) is (ASLEEP in facts.nodes)
+
+
+@pytest.mark.parametrize("authorities", [["etcd"], ["frontProxy"], ["etcd", "frontProxy"]])
+def test_a_worker_that_has_nothing_of_it_holds_nothing_up(authorities: list[str]) -> None:
+    facts = beside(ASLEEP, UNKNOWN, SILENT)
+    assert rotate.plan({"authorities": authorities}, facts) == rotate.plan({"authorities": authorities}, FACTS)
+    with pytest.raises(RefusedAction, match="cp-4"):
+        rotate.plan({"authorities": authorities}, beside(NodeFacts("cp-4", True, ready=False)))
 
 
 @pytest.mark.parametrize("answers", [True, False])
