@@ -285,11 +285,9 @@ def _living(context: Context) -> Outcome:
     if other_etcd(view):
         # No step follows from its member list (docs/reference/invariants.md, "Members are known by ID"), and what is applied to it isn't applied here.
         return _settled(context)
-    if (first := apply_resource_sets(view)) is not None:
+    first = apply_resource_sets(view) or remove_stray(context) or remove_stray_node(context) or remove_left_behind(view)
+    if first is not None and first.acts:
         return first
-    stray = remove_stray(context) or remove_stray_node(context) or remove_left_behind(view)
-    if stray is not None and stray.acts:
-        return stray
     going = sorted(
         (machine for machine in view.machines if machine.deleting),
         key=lambda each: (each.machine["metadata"]["deletionTimestamp"], each.name),
@@ -307,7 +305,7 @@ def _living(context: Context) -> Outcome:
     # A step restarts the bound of the wait: beside a removal that waits, refused resource sets would be tried without end.
     if not outcome.acts and not (removal is not None and removal.action == terms.WAIT):
         outcome = apply_resource_sets(view, again=True) or outcome
-    refused = [each for each in (stray, remedy, not_applied(view)) if each is not None]
+    refused = [each for each in (first, remedy, not_applied(view)) if each is not None]
     if removal is not None and not outcome.acts:
         return _with_what_is_wrong(context, removal, failed, refused)
     return _with_refusals(outcome, refused)
