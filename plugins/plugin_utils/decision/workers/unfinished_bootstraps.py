@@ -58,11 +58,19 @@ def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Opt
         said = machine.bootstrap_message or machine.infrastructure_gone or "its end was not observed"
         text = f"{who}: its bootstrap failed ({said})"
         return Trouble(CHECK, BOOTSTRAP_FAILED, text, _fix(deployment, machine), False)
-    return None
+    # What is marked or outdated is otherwise replaced; what is left is resumed.
+    why = machine.infrastructure_gone and f"its provider says: {clip(machine.infrastructure_gone, 80)}"
+    if not why and is_left_alone(deployment, machine):
+        why = "it is of an earlier template, and no rollout replaces it"
+    if not why:
+        return None
+    text = f"{who}: kubeadm was never started there ({why})"
+    return Trouble(CHECK, BOOTSTRAP_FAILED, text, _fix(deployment, machine), False)
 
 
 def _fix(deployment: DeploymentView, machine: MachineView) -> str:
-    first = f"Look at {typed_name(machine.name)} (journalctl -u kubelet). To have another one in its place"
+    look = f"Look at {typed_name(machine.name)} (journalctl -u kubelet). " if machine.bootstrap else ""
+    first = f"{look}To have another one in its place"
     if is_left_alone(deployment, machine):
         return f"{first}, delete its Machine ({advice.delete(machine.name)})."
     return f"{first}, ask for it {advice.replace(machine.name)}; a MachineHealthCheck asks by itself."

@@ -198,3 +198,33 @@ def test_a_step_that_only_resumes_makes_no_other_machine() -> None:
     begun = deployment(healthy(1), replicas=1).worker("w1", state="")
     assert not makes_another(decided(begun.build()))
     assert makes_another(decided(deployment(healthy(1), replicas=1).build()))
+
+
+@pytest.mark.parametrize(
+    ("which", "infrastructure", "kind", "why", "remedy"),
+    [
+        ("new", {"state": "dead"}, "RollingUpdate", "its provider says: dead", "ask for it"),
+        ("new", {"failureReason": "CreateError"}, "OnDelete", "its provider says: CreateError", "ask for it"),
+        ("old", {}, "OnDelete", "it is of an earlier template", "delete its Machine"),
+        ("old", {"state": "gone"}, "OnDelete", "its provider says: gone", "delete its Machine"),
+    ],
+)
+def test_a_worker_that_can_not_be_started_any_more_is_named(
+    which: str, infrastructure: Object, kind: str, why: str, remedy: str
+) -> None:
+    """It counts as one of the replicas, so that none is made in its place: they are not all there."""
+    builder = deployment(healthy(3), 2).strategy(kind=kind).worker("a", which, state="").worker("b")
+    builder.machines[0]["infrastructureMachine"]["status"].update(infrastructure)
+    decision = decided(builder.build())
+    assert (decision["action"], blocked_on(decision)) == ("blocked", ["WorkerBootstrapFailed"])
+    [found] = decision["blockedOn"]
+    assert f"machine a: kubeadm was never started there ({why}" in found["message"] and remedy in found["fix"]
+    assert "journalctl" not in found["fix"], "nothing ran there"
+
+
+def test_a_worker_that_can_not_be_started_holds_no_step_up() -> None:
+    """Of an earlier template it goes with the rollout; one that is marked is replaced."""
+    for which, marked in (("old", False), ("new", True)):
+        builder = deployment(healthy(3), 1).worker("a", which, state="", marked=marked)
+        builder.machines[0]["infrastructureMachine"]["status"]["state"] = "dead"
+        assert decided(builder.build())["action"] in ("joinWorkers", "removeWorkers")
