@@ -67,7 +67,7 @@ class ActionModule(ControlPlaneAction):
         learner = self._learner(arguments, objects, caller, str(known.get("learnerPeerURL") or ""))
         self._call: dict[str, t.Any] = {"step": f"bootstrap-{self._name}", "fencing": arguments["fencing"]}
         answer = self._reach(objects, caller, arguments, dict(self._call, wait=0))
-        if answer.result.get("state") in ("", None, "Absent"):
+        if answer.result["state"] == "Absent":
             if known.get("state") == "Running":
                 # A run was killed between noting the start and starting. What was checked then may not hold any more:
                 # the next pass decides anew whether the machine may be started, with etcd as it was before that start.
@@ -107,7 +107,11 @@ class ActionModule(ControlPlaneAction):
                     wait=0 if not arguments["wait"] else settings.WAITING_CALL_SECONDS,
                 ),
             )
-            if learner is not None and answer.failed and not answer.result.get("state"):
+            if not answer.result.get("state"):
+                # Refused, or the call ended after it had started kubeadm. Only the machine's own word that nothing was started counts.
+                found = self._reach(objects, caller, arguments, dict(self._call, wait=0))
+                answer = answer if found.result["state"] == "Absent" else found
+            if learner is not None and not answer.result.get("state"):
                 # The machine refused, and nothing was started there: etcd is as it was again. Where that fails the member goes with the machine.
                 with contextlib.suppress(ControlPlaneFailure):
                     learner.take_back()
@@ -129,15 +133,24 @@ class ActionModule(ControlPlaneAction):
     def _reach(
         self, objects: ClusterObjects, caller: MachineCaller, arguments: dict[str, t.Any], call: dict[str, t.Any]
     ) -> Answer:
+        """Return the machine's answer; one to a question has a state.
+
+        A failure without a state says nothing of kubeadm there (the module was killed, or the disk is full): the machine is asked again.
+        """
         waiting = self.waiting(objects.name, 60 if arguments["timeout"] > 60 else arguments["timeout"])
         while True:
             answer = caller.call(objects.reach(self._name), "node_bootstrap", call)
-            if answer.reached:
+            if answer.reached and (answer.result.get("state") or "data" in call):
                 return answer
-            if not waiting.again(f"machine {self._name} does not answer: {answer.message}"):
+            why, remedy = answer.message, "Look at the machine (is it running, does sshd answer?)"
+            if answer.reached:
+                said = redact(answer.message).rstrip(".")
+                why = f"machine {self._name} was reached and did not say whether kubeadm runs there: {said}"
+                remedy = "Mend that"
+            if not waiting.again(why):
                 raise ControlPlaneFailure(
-                    f"{answer.message}. It was tried for {waiting.elapsed:.0f} s. Every other machine was left as it was. "
-                    "Look at the machine (is it running, does sshd answer?) and run reconcile again: it continues where this run stopped. "
+                    f"{why}. It was tried for {waiting.elapsed:.0f} s. Every other machine was left as it was. "
+                    f"{remedy} and run reconcile again: it continues where this run stopped. "
                     f"{self._ways_out()}"
                 )
 

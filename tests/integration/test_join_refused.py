@@ -48,6 +48,26 @@ def test_a_machine_that_carries_something_else_is_not_removed(workspace: AcmeWor
     assert names < {each["metadata"]["name"] for each in workspace.objects("Machine")}
 
 
+def test_a_call_that_was_killed_says_nothing_of_kubeadm(workspace: AcmeWorkspace) -> None:
+    """On a loaded machine, or one whose disk is full: kubeadm may be at work there. The machine is asked again, and stays."""
+    first = set(workspace.cloud()["machines"])
+    workspace.manifest(NAME, replicas=3)
+    workspace.kill_bootstraps(every=1)
+    run = workspace.playbook("reconcile").failed()
+    assert "was reached and did not say whether kubeadm runs there: MODULE FAILURE. It was tried" in run.text
+    assert "at the latest kubeadm has ended there" in run.text
+    [name] = set(workspace.cloud()["machines"]) - first
+    states = {each["metadata"]["name"]: each["status"]["bootstrap"]["state"] for each in workspace.objects("Machine")}
+    assert states[name] == "Running"
+    # Each second one, whichever that is.
+    workspace.kill_bootstraps(every=2)
+    workspace.playbook("reconcile").succeeded()
+    machines, world = set(workspace.cloud()["machines"]), workspace.world()
+    assert name in machines and len(machines) == 3 and world["kills"] > 6
+    assert machines == {each["name"] for each in world["members"]} == set(world["bootstraps"])
+    assert world["violations"] == []
+
+
 def test_the_token_of_a_join_is_deleted_when_the_machine_has_joined(workspace: AcmeWorkspace) -> None:
     before = len(workspace.world()["calls"])
     workspace.manifest(NAME, replicas=3)

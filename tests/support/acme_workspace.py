@@ -83,6 +83,10 @@ class AcmeWorkspace(Workspace):
         """From now on no machine starts kubeadm, and says why; "" ends that."""
         self.put_world({**self.world(), "refuses": why, "refusal": reason})
 
+    def kill_bootstraps(self, every: int) -> None:
+        """From now on each such call of a machine's bootstrap is killed when it has done its work, and tells nothing; 0 ends that."""
+        self.put_world({**self.world(), "kills_every": every})
+
     def command(self, playbook: str, *arguments: str) -> list[str]:
         """The command line that a user would type."""
         return super().command(playbook, "-e", "@variables.yml", *arguments)

@@ -11,6 +11,7 @@ evidence. There is never a second unit: a call that finds a bootstrap waits for 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -183,19 +184,17 @@ class Bootstrap:
                 f"step {step!r} can't name a unit.", "Use at most 200 of lower-case letters, digits, '-' and '.'."
             )
         config = _checked(data, self.places)
-        if check:
-            return self._start(step, data, config, check=True, limit=limit)
-        with guard.exclusive(self.places.state):
-            return self._start(step, data, config, check=False, limit=limit)
+        with contextlib.nullcontext() if check else guard.exclusive(self.places.state):
+            return self._start(step, data, config, check=check, limit=limit)
 
     def settle(self, report: Report) -> Report:
         """Store the outcome of a finished bootstrap.
 
-        Its secrets are removed where it succeeded.
+        Its secrets are removed where it succeeded. Where there is no room to store it, it is reported all the same.
         """
         if report.state not in (SUCCEEDED, FAILED):
             return report
-        with guard.exclusive(self.places.state):
+        with contextlib.suppress(OSError, guard.Unwritable), guard.exclusive(self.places.state):
             record = self._read()
             if record is None or record.get("step") != report.step:
                 return report

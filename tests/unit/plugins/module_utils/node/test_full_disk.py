@@ -9,20 +9,27 @@ import json
 import subprocess
 import sys
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bootstrap_places import places_with_kubeadm
+from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced, Unwritable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import certificates_dir
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import (
+    Bootstrap,
+    Places,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import claim
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.claim import Claim, Release, Run
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.fitness import Wanted
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
 
 MINE = Claim("id-1", "prod", "default", "prod-1", "aaaa", "2026-01-01T00:00:00Z")
+UNIT = "kubeadm-control-plane-step-1.service"
 # A module that writes a file of its own, as those do that have no words for it themselves.
 WRITES = """
 import sys
@@ -176,6 +183,35 @@ def test_a_note_of_the_bootstrap_needs_no_room_when_the_host_is_reset(disk: Disk
     assert disk.number("certificates-dir") == "/srv/pki"
     with pytest.raises(OSError, match="No space left"):
         certificates_dir.keep_note("/etc/kubernetes", state, "/srv/other")
+
+
+def started(disk: Disk, systemd: StandInSystemd, body: str) -> Bootstrap:
+    """Start a bootstrap whose kubeadm does that, and wait for its end."""
+    base = disk.state.parent.parent
+    where = replace(places_with_kubeadm(base), state=str(disk.state))
+    Path(where.kubeadm).write_text(f"#!/bin/sh\n[ $1 != version ] || exec echo v1.20.2\n{body}\n")
+    config = f"{where.kubeadm_run}/kubeadm.yaml"
+    given = {
+        "kind": "init",
+        "kubeadmVersion": "v1.20.2",
+        "config": "a: b\n",
+        "kubeadmArgs": ["init", "--config", config],
+    }
+    bootstrap = Bootstrap(where, systemd)
+    bootstrap.start("step-1", given)
+    systemd.processes[UNIT].wait()
+    return bootstrap
+
+
+def test_the_success_of_a_bootstrap_needs_no_room(disk: Disk, systemd: StandInSystemd) -> None:
+    """It is stored by the first call that can."""
+    bootstrap = started(disk, systemd, "exit 0")
+    disk.fill()
+    assert bootstrap.wait(0).state == "Succeeded"
+    assert json.loads(Path(bootstrap.places.record).read_text())["state"] == "Started"
+    disk.free()
+    assert bootstrap.wait(0).finished_at
+    assert json.loads(Path(bootstrap.places.record).read_text())["state"] == "Succeeded"
 
 
 def test_a_module_says_what_it_had_no_room_for(disk: Disk) -> None:
