@@ -301,8 +301,9 @@ class Bootstrap:
             output = self._output()
             return replace(known, state=RUNNING, stage=script_messages.under_way(stage, output), output=output)
         booted = record.get("bootID") != guard.read_text(self.places.boot_id)
-        # A boot of the machine proves nothing: a power cut may have taken away what the script had written.
-        if not stage and not unit.loaded and not booted:
+        # A boot of the machine proves nothing: a power cut may have taken away what the script had written. A full disk leaves what needs no room.
+        begun = os.path.exists(os.path.join(self.places.work, script.BEGUN))
+        if not (stage or unit.loaded or booted or begun):
             return Report(ABSENT, known.step, known.kind, message="prepared, but never started")
         if booted:
             text = f"interrupted: the machine was booted again while it was at {script_messages.field(stage) or 'the start'}"

@@ -25,6 +25,8 @@ LEAST_ROOM_BYTES = 256 << 20
 ENDED = 124
 # Stages after kubeadm: the look at its static pods, and the end.
 PODS, DONE = "pods", "done"
+# Empty file of a script that has started kubeadm.
+BEGUN = "begun"
 _LOOKS_PER_SECOND = 5
 
 _HEAD = """\
@@ -36,14 +38,18 @@ kcp_work={work}
 kcp_stage=start
 kcp_enter() {{
     kcp_stage=$1
-    (umask 077 && printf '%s\\n' "$kcp_stage" > "$kcp_work/stage.partial")
-    sync "$kcp_work/stage.partial" 2>/dev/null || :
-    mv -f "$kcp_work/stage.partial" "$kcp_work/stage"
+    if (umask 077 && printf '%s\\n' "$kcp_stage" > "$kcp_work/stage.partial"); then
+        sync "$kcp_work/stage.partial" 2>/dev/null || :
+        mv -f "$kcp_work/stage.partial" "$kcp_work/stage"
+    else
+        # Without room: over the last one, in its place.
+        printf '%-15s\\n' "$kcp_stage" 1<> "$kcp_work/stage" || :
+    fi
     sync "$kcp_work" 2>/dev/null || :
 }}
 kcp_end() {{
     umask 077
-    printf '%s %s\\n' "$1" "$kcp_stage" > "$kcp_work/result.partial"
+    printf '%s %s\\n' "$1" "$kcp_stage" > "$kcp_work/result.partial" || return 0
     sync "$kcp_work/result.partial" 2>/dev/null || :
     mv -f "$kcp_work/result.partial" "$kcp_work/result"
     sync "$kcp_work" 2>/dev/null || :
@@ -86,7 +92,7 @@ done
 
 _KUBEADM = """\
 kcp_enter kubeadm
-: > "$kcp_work/begun"
+: > "$kcp_work/{begun}"
 {command}
 kcp_rc=$?
 [ "$kcp_rc" -eq 0 ] || exit "$kcp_rc"
@@ -102,7 +108,7 @@ kcp_logs=$(sed -n 's/^podLogsDir: *//p' {kubelet}/config.yaml 2>/dev/null | tr -
 kcp_left={looks}
 for kcp_each in etcd kube-apiserver kube-controller-manager kube-scheduler; do
     [ -e {manifests}/"$kcp_each".yaml ] || continue
-    until find "${{kcp_logs:-{logs}}}"/kube-system_"$kcp_each"-* -newer "$kcp_work/begun" 2>/dev/null | grep -q .; do
+    until find "${{kcp_logs:-{logs}}}"/kube-system_"$kcp_each"-* -newer "$kcp_work/{begun}" 2>/dev/null | grep -q .; do
         if [ "$kcp_left" -eq 0 ]; then
             echo "the kubelet has not taken the static pod $kcp_each: it is started again"
             systemctl restart kubelet
@@ -181,10 +187,10 @@ def render(
     parts.append(images)
     directory = shlex.quote(sentinel.rsplit("/", 1)[0])
     command = " ".join(shlex.quote(word) for word in kubeadm)
-    parts.append(_KUBEADM.format(command=command, directory=directory, sentinel=shlex.quote(sentinel)))
+    parts.append(_KUBEADM.format(command=command, begun=BEGUN, directory=directory, sentinel=shlex.quote(sentinel)))
     folders = {"manifests": shlex.quote(disks.manifests), "logs": disks.pod_logs, "kubelet": room["kubelet"]}
     looks = disks.seconds * _LOOKS_PER_SECOND
-    parts.append(_PODS.format(**folders, stage=PODS, looks=looks, pause=1 / _LOOKS_PER_SECOND))
+    parts.append(_PODS.format(**folders, stage=PODS, begun=BEGUN, looks=looks, pause=1 / _LOOKS_PER_SECOND))
     for number, text in enumerate(after, 1):
         files[f"post-{number}.sh"] = f"{text}\n"
         parts.append(_COMMAND.format(stage=f"post-{number}"))

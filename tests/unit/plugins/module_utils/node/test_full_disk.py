@@ -185,8 +185,8 @@ def test_a_note_of_the_bootstrap_needs_no_room_when_the_host_is_reset(disk: Disk
         certificates_dir.keep_note("/etc/kubernetes", state, "/srv/other")
 
 
-def started(disk: Disk, systemd: StandInSystemd, body: str) -> Bootstrap:
-    """Start a bootstrap whose kubeadm does that, and wait for its end."""
+def started(disk: Disk, systemd: StandInSystemd, body: str, *before: str) -> Bootstrap:
+    """Start a bootstrap whose kubeadm does that, after such commands, and wait for its end."""
     base = disk.state.parent.parent
     where = replace(places_with_kubeadm(base), state=str(disk.state))
     Path(where.kubeadm).write_text(f"#!/bin/sh\n[ $1 != version ] || exec echo v1.20.2\n{body}\n")
@@ -198,7 +198,7 @@ def started(disk: Disk, systemd: StandInSystemd, body: str) -> Bootstrap:
         "kubeadmArgs": ["init", "--config", config],
     }
     bootstrap = Bootstrap(where, systemd)
-    bootstrap.start("step-1", given)
+    bootstrap.start("step-1", {**given, "preKubeadmCommands": list(before)})
     systemd.processes[UNIT].wait()
     return bootstrap
 
@@ -212,6 +212,20 @@ def test_the_success_of_a_bootstrap_needs_no_room(disk: Disk, systemd: StandInSy
     disk.free()
     assert bootstrap.wait(0).finished_at
     assert json.loads(Path(bootstrap.places.record).read_text())["state"] == "Succeeded"
+
+
+@pytest.mark.parametrize(("code", "ends"), [(0, "Succeeded"), (3, "Failed")])
+def test_how_kubeadm_ended_is_known_where_it_left_no_room(
+    disk: Disk, systemd: StandInSystemd, code: int, ends: str
+) -> None:
+    """Others take at once whatever becomes free. That it has begun is known, whatever was lost."""
+    bootstrap = started(disk, systemd, f"exit {code}", f"sync() {{ cat /dev/zero >> {disk.state.parent}/logs; }}")
+    if not code:
+        # As systemd unloads a unit that has succeeded.
+        del systemd.processes[UNIT]
+    assert bootstrap.wait(0).state == ends
+    Path(bootstrap.places.work, "stage").write_text("")
+    assert bootstrap.look().state == "Failed"
 
 
 def test_a_module_says_what_it_had_no_room_for(disk: Disk) -> None:
