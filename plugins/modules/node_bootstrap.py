@@ -20,8 +20,9 @@ description:
     started, whatever O(data) says.
   - A machine that carries another cluster or another bootstrap is refused and left as it is, and so is one whose
     kubeadm is of another version than the data is for.
-  - Right before kubeadm is run, after the commands before it, the disks are checked. With less than 256 MiB free for etcd's data, C(/var/lib/kubelet)
-    or the container runtime's images, kubeadm is not run. It would add the machine's etcd member first, and an etcd without room never starts.
+  - Right before kubeadm is run, after the commands before it, the disks are checked, and again once the images of O(data.images) are there.
+    With less than 256 MiB free for etcd's data, C(/var/lib/kubelet) or the container runtime's images, kubeadm is not run.
+    It would add the machine's etcd member first, and an etcd without room never starts.
   - Where it fails, the machine is left for diagnosis - the output is in
     C(/var/lib/kubeadm-control-plane/bootstrap/output). Where it succeeds, kubeadm's configuration with its token, the commands and the output are deleted.
   - With O(state=absent), takes the machine back with C(kubeadm reset) - static pods, certificates, kubeconfigs, etcd's data, and what this module, a

@@ -168,7 +168,7 @@ def render(
     They are ``run.sh`` and one file for each of the user's commands.
 
     Each command has a file of its own, so that one with a syntax error or an open quote can't swallow what follows. The
-    script leaves ``stage`` (start, pre-N, room, images, kubeadm, pods, post-N, done), ``output`` and, at its end, ``result`` ("<exit status>
+    script leaves ``stage`` (start, pre-N, room, images, room, kubeadm, pods, post-N, done), ``output`` and, at its end, ``result`` ("<exit status>
     <stage>") in the folder ``work``. ``images`` is the part that sees to the images (image_check.py), "" for none.
     """
     files = {}
@@ -184,7 +184,9 @@ def render(
         "mebibytes": LEAST_ROOM_BYTES >> 20,
     }
     parts.append(_ROOM.format(**room))
-    parts.append(images)
+    if images:
+        # What is pulled may take the room. The first look has the better message where there was none before.
+        parts += [images, _ROOM.format(**room)]
     directory = shlex.quote(sentinel.rsplit("/", 1)[0])
     command = " ".join(shlex.quote(word) for word in kubeadm)
     parts.append(_KUBEADM.format(command=command, begun=BEGUN, directory=directory, sentinel=shlex.quote(sentinel)))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import script
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.image_check import Images, part
 
 LISTED = [
@@ -129,6 +130,26 @@ def test_what_is_missing_is_pulled_where_that_can_be_done(host: Host) -> None:
     host.has("registry", LISTED)
     assert host.run(IMAGES)[0] == 0
     assert (host.folder / "present").read_text().split() == NEEDED
+
+
+@pytest.mark.parametrize("left", [1000, 1000000])
+def test_the_room_that_a_pull_has_left_counts(host: Host, left: int) -> None:
+    """An etcd without room for its log never starts, and kubeadm would have added its member by then."""
+    host.has("present", [])
+    host.has("registry", LISTED)
+    host.program(
+        "df", f"#!/bin/sh\n[ -s {{folder}}/present ] && free={left} || free=1000000\necho disk 9 9 $free 9% /\n"
+    )
+    work, started = host.folder / "work", host.folder / "started"
+    files = script.render(
+        str(work), ["touch", str(started)], [], [], f"{work}/sentinel", images=part(IMAGES, sockets=[str(host.socket)])
+    )
+    work.mkdir()
+    for name, text in files.items():
+        (work / name).write_text(text)
+    subprocess.run(["sh", work / "run.sh"], check=False, env={"PATH": f"{host.folder}/bin:{os.environ['PATH']}"})
+    output = (work / "output").read_text()
+    assert started.exists() == (left > 1000) == ("[ERROR EtcdDisk]: 0 MiB free" not in output), output
 
 
 def test_where_nothing_may_be_pulled_nothing_is(host: Host) -> None:
