@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Additional observed facts: external etcd, static pod flags, expired certificates.
+"""Additional observed facts: external etcd, static pods' flags, kubeadm-config, expired certificates.
 
 Besides what parse.py reads.
 """
@@ -11,10 +11,14 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.common.values import parse_time
+from ...module_utils.common.violations import ManifestError
 from ...module_utils.workload_api import static_pod_flags
 from ..objects import kinds
 from ..records.cluster_objects import ClusterObjects, Object
 from ..records.machine_objects import node_name
+from ..workload import kubeadm_config_map
+from ..workload.desired_state import wanted_kubeadm_config_map
+from ..workload.writes import WorkloadError
 
 _MAX_TEXT = 4096
 
@@ -76,6 +80,22 @@ def drift(objects: ClusterObjects, pods: t.Optional[t.Sequence[Object]]) -> list
             own = [each for each in pods or () if each["node"] == node]
             found += static_pod_flags.drift(own, spec.get("clusterConfiguration") or {})
     return found
+
+
+def configuration_as_wanted(objects: ClusterObjects, text: t.Optional[str]) -> t.Optional[bool]:
+    """Return whether kubeadm-config says what the KubeadmControlPlane says.
+
+    None where either is not known. False also where it can't be read: why not is said by the step that writes it.
+    """
+    control_plane = objects.control_plane or {}
+    if not text or not (control_plane.get("spec") or {}).get("version"):
+        return None
+    found: Object = {"data": {kubeadm_config_map.CLUSTER_CONFIGURATION: text}}
+    try:
+        wanted = wanted_kubeadm_config_map(objects.cluster, control_plane, objects.kubeadm_configs.values())
+        return not kubeadm_config_map.plan({kubeadm_config_map.PATH: found}, wanted).writes
+    except (WorkloadError, ManifestError, ValueError):
+        return False
 
 
 def perhaps_ended(objects: ClusterObjects, workload: Object, now: str) -> list[str]:

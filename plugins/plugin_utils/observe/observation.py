@@ -82,6 +82,8 @@ def observe(
     found = (wanted or [])[len(gates.wanted()) :][: len(left)]
     workload["leftBehind"] = [described_node(each["object"]) for each in found if each.get("object")]
     workload["staticPodDrift"] = additional_facts.drift(objects, workload.pop("staticPodFlags", None))
+    config = workload["kubeadmConfig"]
+    config["asWanted"] = additional_facts.configuration_as_wanted(objects, config["clusterConfiguration"])
     if answered:
         workload["clockSkewSeconds"] = seconds_between(answered, now_rfc3339())
     return {

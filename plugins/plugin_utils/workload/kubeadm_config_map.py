@@ -25,6 +25,7 @@ PATH = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 CLUSTER_CONFIGURATION, CLUSTER_STATUS = "ClusterConfiguration", "ClusterStatus"
 READS = (compare_and_swap.Read(PATH, (f"data.{CLUSTER_CONFIGURATION}", f"data.{CLUSTER_STATUS}")),)
 _STRUCTS = fields.CLUSTER_CONFIGURATION.by_name
+_BY_HUB_NAME = fields.CLUSTER_CONFIGURATION.by_hub_name
 # Arguments whose value is a secret itself rather than the path of a file.
 _SECRET_ARGUMENT = re.compile(r"(token|secret|passw|credential|key)", re.IGNORECASE)
 _REDACTED = "[redacted]"
@@ -138,7 +139,8 @@ def _edited(stored: t.Mapping[str, t.Any], wanted: Wanted, warnings: list[str]) 
 def _scalar(hub: dict[str, t.Any], name: str, value: t.Union[str, int, None]) -> None:
     if value:
         hub[name] = value
-    elif value is not None:
+    elif value is not None and hub.get(name) not in _BY_HUB_NAME[name].same_before:
+        # kubeadm spells its own value out, which means the same as none.
         hub.pop(name, None)
 
 

@@ -167,7 +167,10 @@ def _bootstrapped(snapshot: Object, decision: Object) -> Object:
         snapshot["preparedMachines"] = prepared[1:]
     elif "hosts" in snapshot and hostless:
         snapshot["hosts"] = existing_hosts.take(snapshot, name, str(machine["spec"].get("failureDomain") or ""))
-    snapshot["workload"] = _with_node(snapshot, machine, begun)
+    workload = _with_node(snapshot, machine, begun)
+    # Written before the machine is made, where it was not.
+    workload["kubeadmConfig"] = {**(workload.get("kubeadmConfig") or {}), "asWanted": True}
+    snapshot["workload"] = workload
     # A later machine is younger: what is chosen by age comes out as it will.
     snapshot["now"] = format_time((parse_time(snapshot["now"]) or 0) + 1)
     return snapshot

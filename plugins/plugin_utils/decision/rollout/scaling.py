@@ -14,7 +14,6 @@ from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.kubernetes_versions import parse
 from ....module_utils.common.values import clip
 from ...objects import advice, kinds
-from ...objects.bootstrap_data import health_check_seconds
 from ...objects.conditions import ROLLING_OUT, SCALING_DOWN
 from .. import terms
 from ..checks.preflight import preflight
@@ -161,8 +160,11 @@ def _prerequisites(context: Context) -> list[Object]:
     text = f"ConfigMap kube-system/kubeadm-config says what the spec says, {view.version} included"
     config = {"name": "kubeadmConfig", "message": text}
     if not context.old or (newest and not any(machine in context.old for machine in newest)):
-        # Either no machine is outdated, or the newest one joined as the next one will: the prerequisites were there.
-        return [config] if _waits_anew(view, newest) else []
+        # Either no machine is outdated, or the newest one joined as the next one will: what a version needs was there.
+        # Not so kubeadm-config: a spec that was taken back may have been written since, for a machine that failed, was
+        # never made or has gone. And another timeout of joins starts no rollout, as in Cluster API.
+        known = view.workload.get("kubeadmConfig") or {}
+        return [config] if known.get("asWanted") is False else []
     wanted = parse(view.version)
     found = []
     if not kubernetes_facts.makes_kubelet_client_binding(view.version):
@@ -175,16 +177,3 @@ def _prerequisites(context: Context) -> list[Object]:
         readable = f"ConfigMap kube-system/{name} and the RBAC that lets Nodes read it exist"
         found.append({"name": "kubeletConfigMap", "message": readable})
     return found
-
-
-def _waits_anew(view: View, newest: list[MachineView]) -> bool:
-    """Return whether a join's timeout differs from the newest machine's.
-
-    It is the one for the components, which a join of this version can read from kubeadm-config only. The difference
-    starts no rollout, as in Cluster API, so that no other step would have it written.
-    """
-    if kubernetes_facts.joins_have_own_timeouts(view.version):
-        return False
-    seconds = health_check_seconds(view.spec.get("kubeadmConfigSpec") or {})
-    configs = [(machine.config or {}).get("spec") for machine in newest]
-    return any(isinstance(spec, dict) and health_check_seconds(spec) != seconds for spec in configs)

@@ -179,7 +179,15 @@ WORKLOAD = Struct(
         ),
         "initialized": Boolean("ConfigMap kube-system/kubeadm-config exists; null: could not be asked."),
         "clockSkewSeconds": Number("Optional: the largest difference between the clocks that were compared."),
-        "kubeadmConfig": Struct({"clusterConfiguration": Text(), "clusterStatus": Text()}),
+        "kubeadmConfig": Struct(
+            {
+                "clusterConfiguration": Text(),
+                "clusterStatus": Text(),
+                "asWanted": Boolean(
+                    "Optional: whether clusterConfiguration says what the KubeadmControlPlane says, as joins need it; null: not known."
+                ),
+            }
+        ),
         "nodes": Sequence(NODE),
         "pods": Table(Struct({component: POD for component, _condition, _title in terms.COMPONENTS})),
         "etcd": ETCD,

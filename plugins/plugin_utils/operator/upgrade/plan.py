@@ -101,13 +101,15 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     _require_ready(target, selected)
     control_plane = [each for each in selected if each.control_plane and not _done(each, target)]
     workers = [each for each in selected if not each.control_plane and not _same(each.kubelet_version, target)]
-    # kubeadm uploads its configuration before its last steps: that it has the version doesn't say that an apply came to its end.
-    applied = configured == target and not any(_begun(each, target) for each in control_plane)
+    # kubeadm uploads its configuration before its last steps, and a rollout that was taken back has written it, too: that it has
+    # the version doesn't say that an apply came to its end.
+    some_done = any(_done(each, target) for each in cluster.control_plane_nodes)
+    applied = configured == target and some_done and not any(_begun(each, target) for each in control_plane)
     if not applied and not control_plane:
         control_plane = [each for each in selected if each.control_plane][:1]
     _require_api_servers_first(target, cluster, control_plane, workers)
     if not applied and not control_plane:
-        rule = f"it selects no control plane Node, and the cluster's configuration is not at {target} yet"
+        rule = f"it selects no control plane Node, and kubeadm upgrade apply has not come to its end for {target} yet"
         raise RefusedAction(f"{PATH}.nodeSelector", None, rule, "Select a control plane Node as well.")
     # A Node on which an upgrade was begun is finished before another one is touched; sorting keeps the order by name otherwise.
     control_plane.sort(key=lambda each: not _begun(each, target))
@@ -250,6 +252,11 @@ def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | 
     if number is not None and not kubernetes_versions.readable_by(str(target), number):
         rule = f"kubeadm of {target} does not read the cluster's configuration, {kubernetes_versions.api(number).api_version}"
         fix = "Migrate it with the present kubeadm: kubeadm config migrate, then kubeadm init phase upload-config kubeadm."
+        if not target.at_least(kubernetes_versions.api(number).written_from):
+            fix = (
+                "It is a newer version's, as a rollout that was taken back leaves it. Write what the KubeadmControlPlane says: the module "
+                "kubeadm.control_plane.kubeadm_config_map with cluster and store (docs/workload.md), then begin again."
+            )
         raise RefusedAction(TARGET, str(target), rule, fix)
     configuration = read.hub.get("clusterConfiguration") or {}
     for gate in sorted(configuration.get("featureGates") or {}):

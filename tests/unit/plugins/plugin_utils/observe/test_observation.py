@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from builders import NOW, Builder, at, cluster, healthy, member_id
 from observed import Machines, Node, answers, dead, objects_of
-from rules import external
+from rules import external, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
@@ -49,6 +49,58 @@ def test_a_healthy_cluster_takes_one_call(tmp_path: Path) -> None:
     assert snapshot["now"] == NOW and snapshot["observedAt"] == NOW
     assert (snapshot["readinessGates"], snapshot["maintenance"], snapshot["lastAction"]) == ([], None, None)
     assert "policy" not in snapshot
+
+
+def _timeout(builder: Builder) -> None:
+    for part in ("initConfiguration", "joinConfiguration"):
+        timeouts = {"controlPlaneComponentHealthCheckSeconds": 600}
+        builder.spec["kubeadmConfigSpec"].setdefault(part, {})["timeouts"] = timeouts
+
+
+# As kubeadm writes it down, with its own values spelled out; @ is the version of its API.
+KUBEADM_CONFIG = """\
+apiVersion: kubeadm.k8s.io/@
+controllerManager: {}
+dns: {}
+etcd: {local: {dataDir: /var/lib/etcd}}
+imageRepository: registry.k8s.io
+kind: ClusterConfiguration
+"""
+V1BETA2 = KUBEADM_CONFIG.replace("@", "v1beta2") + "kubernetesVersion: v1.20.2\napiServer: {extraArgs: {v: '2'}}\n"
+V1BETA4 = KUBEADM_CONFIG.replace("@", "v1beta4") + (
+    "kubernetesVersion: v1.32.0\ncertificateValidityPeriod: 8760h0m0s\nencryptionAlgorithm: RSA-2048\n"
+    "featureGates: {ControlPlaneKubeletLocalMode: true}\napiServer: {extraArgs: [{name: v, value: '2'}]}\n"
+)
+_EXTERNAL: Object = {"etcd": {"external": {"endpoints": ["https://10.0.9.1:2379"]}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        (V1BETA2, lambda b: None, True),
+        (V1BETA2.replace("v1.20.2", "v1.20.9"), lambda b: None, False),
+        (V1BETA2.replace("v1beta2", "v1beta3").replace("v1.20.2", "v1.22.3"), lambda b: None, False),
+        (V1BETA2.replace("{v: '2'}", "{v: '4'}"), lambda b: None, False),
+        (V1BETA2, _timeout, False),
+        (V1BETA4, lambda b: upgrade(b, "v1.32.0"), True),
+        (V1BETA4, lambda b: _timeout(upgrade(b, "v1.32.0")), True),
+        (
+            V1BETA2.replace("local: {dataDir: /var/lib/etcd}", "external: {endpoints: ['https://10.0.9.1:2379']}"),
+            lambda b: b.spec["kubeadmConfigSpec"]["clusterConfiguration"].update(_EXTERNAL),
+            True,
+        ),
+        (": no YAML", lambda b: None, False),
+        ("", lambda b: None, None),
+    ],
+)
+def test_whether_kubeadm_config_is_as_a_join_needs_it(
+    tmp_path: Path, text: str, change: t.Callable[[Builder], t.Any], expected: t.Optional[bool]
+) -> None:
+    builder = healthy(1)
+    change(builder)
+    machine = answers(builder, kubeadmConfig={"data": {"ClusterConfiguration": text}})
+    snapshot, _machines = seen(builder, tmp_path, m1=machine)
+    assert snapshot["workload"]["kubeadmConfig"]["asWanted"] is expected
 
 
 def test_a_sick_member_is_asked_of_a_second_machine(tmp_path: Path) -> None:

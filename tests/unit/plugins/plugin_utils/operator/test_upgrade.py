@@ -171,6 +171,13 @@ def test_a_configuration_that_was_left_behind_is_applied() -> None:
     assert shape(plan({"targetVersion": NEW}, facts)) == [("upgrade-cp-1", ("cp-a",)), ("record", ("cp-a",))]
 
 
+def test_a_configuration_of_a_rollout_that_was_taken_back_is_no_apply() -> None:
+    """The rollout had written it for a machine that is not there; no Node has anything of the version."""
+    groups = plan({"targetVersion": NEW}, cluster(*THREE, configured=NEW))
+    assert [each.name for each in groups] == ["upgrade-cp-1", "upgrade-cp-n", "record"]
+    assert "kubeadmUpgradeApply" in verbs(groups[0])
+
+
 def test_a_disruption_budget_of_workers() -> None:
     """Workers go in parallel within the budget; the control plane never does."""
     facts = cluster(*THREE, *(worker(f"w-{number}") for number in range(5)))
@@ -227,7 +234,7 @@ def refusal(spec: dict[str, t.Any], facts: ClusterFacts) -> str:
         (
             {"targetVersion": NEW, "nodeSelector": {"matchLabels": {"pool": "a"}}},
             cluster(control_plane("cp-a", NEW), worker("w", labels={"pool": "a"})),
-            "it selects no control plane Node, and the cluster's configuration is not at v1.21.0 yet",
+            "it selects no control plane Node, and kubeadm upgrade apply has not come to its end for v1.21.0 yet",
         ),
         ({"targetVersion": NEW}, cluster(worker("w")), "no control plane Node"),
         ({"targetVersion": NEW}, cluster(*THREE, api_answers=False), "no API server of the cluster answers"),
@@ -253,6 +260,8 @@ def test_a_configuration_that_the_new_kubeadm_does_not_read() -> None:
     newer = ClusterFacts("prod", "v1.26.0", (control_plane("cp-a", "v1.26.0", "v1.26.0"),), cluster_configuration=text)
     assert "does not read" in refusal({"targetVersion": "v1.27.0"}, newer)
     assert "Kubernetes can't go back" in refusal({"targetVersion": "v1.14.0"}, newer), "which reads it as little"
+    taken_back = ClusterFacts("prod", OLD, THREE, cluster_configuration=text.replace("v1beta2", "v1beta3"))
+    assert "kubeadm_config_map with cluster and store" in refusal({"targetVersion": NEW}, taken_back)
     fine = cluster(*nodes, lowest="v1.21.0", configured="v1.21.0")
     assert shape(plan({"targetVersion": "v1.22.0"}, fine))[0] == ("upgrade-cp-1", ("cp-a",))
 

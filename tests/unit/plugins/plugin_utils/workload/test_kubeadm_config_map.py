@@ -139,7 +139,8 @@ def test_an_empty_structure_takes_away_what_is_there() -> None:
 
 
 def test_a_field_that_is_taken_out_leaves_kubeadms_own_value() -> None:
-    text = V1BETA4 + "encryptionAlgorithm: ECDSA-P256\nimageRepository: example.org\n"
+    named = V1BETA4.replace("8760h", "720h")
+    text = named + "encryptionAlgorithm: ECDSA-P256\nimageRepository: example.org\n"
     same = Wanted(certificate_validity_period_days=None, encryption_algorithm=None, image_repository=None)
     assert planned(text, same).writes == ()
     out = Wanted(certificate_validity_period_days=0, encryption_algorithm="", image_repository="")
@@ -147,6 +148,7 @@ def test_a_field_that_is_taken_out_leaves_kubeadms_own_value() -> None:
     del expected["certificateValidityPeriod"]
     assert written(planned(text, out)) == expected
     assert planned(yaml.safe_dump(expected), out).writes == ()
+    assert planned(V1BETA4 + "encryptionAlgorithm: RSA-2048\n", out).writes == (), "kubeadm spells its own values out"
 
 
 @pytest.mark.parametrize(("seconds", "stored"), [(240, None), (600, "10m0s"), (90, "1m30s"), (None, None)])
