@@ -39,7 +39,7 @@ _SCRIPT = """\
 # Made by kubeadm.control_plane.
 umask 077
 cd {work} || exit 1
-date -u +%Y-%m-%dT%H:%M:%SZ > started.partial
+date -u +%Y-%m-%dT%H:%M:%SZ > started.partial || exit 1
 sync started.partial 2>/dev/null
 mv -f started.partial started
 sync . 2>/dev/null

@@ -17,7 +17,7 @@ from bootstrap_places import places_with_kubeadm
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import guard
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced, Unwritable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced, NodeError, Unwritable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import certificates_dir
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import (
     Bootstrap,
@@ -27,6 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host im
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.claim import Claim, Release, Run
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.fitness import Wanted
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.host_facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.task_unit import TaskUnit
 
 MINE = Claim("id-1", "prod", "default", "prod-1", "aaaa", "2026-01-01T00:00:00Z")
 UNIT = "kubeadm-control-plane-step-1.service"
@@ -226,6 +227,22 @@ def test_how_kubeadm_ended_is_known_where_it_left_no_room(
     assert bootstrap.wait(0).state == ends
     Path(bootstrap.places.work, "stage").write_text("")
     assert bootstrap.look().state == "Failed"
+
+
+def test_a_command_whose_start_can_not_be_noted_is_not_run(disk: Disk, systemd: StandInSystemd) -> None:
+    """The next call would run it a second time."""
+
+    def fills(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        if words[0] == "systemd-run":
+            disk.fill()
+        return systemd(words)
+
+    mark = disk.state.parent.parent / "mark"
+    argv = ["sh", "-c", f"echo x >> {mark}"]
+    task = TaskUnit("one", str(disk.state), fills)
+    with pytest.raises(NodeError, match="left nothing"):
+        task.run(argv, timeout=30, wait=2)
+    assert not mark.exists()
 
 
 def test_a_module_says_what_it_had_no_room_for(disk: Disk) -> None:
