@@ -41,7 +41,7 @@ def publish(ctx: TaskContext, materials: Materials, authorities: t.Collection[st
         CommandFailure: an object is not what it should be, or the control plane didn't do its part in time.
     """
     if stage == ISSUE:
-        _store_authorities(ctx, materials, authorities)
+        store_authorities(ctx, materials, authorities)
     if CA in authorities:
         _store_kubeconfig(ctx, materials, stage)
     if stage == ISSUE:
@@ -197,7 +197,7 @@ def _await_roots(ctx: TaskContext, materials: Materials, stage: str) -> None:
             )
 
 
-def _store_authorities(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> None:
+def store_authorities(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> None:
     """Write the new authorities to the store's Secrets.
 
     It is done when every node uses them: a machine that joins gets them.

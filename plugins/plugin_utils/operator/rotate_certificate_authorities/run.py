@@ -216,7 +216,7 @@ def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
 def forget(ctx: TaskContext, parameters: Parameters) -> None:
     """Delete the old keys and the rotation's Secret from the store.
 
-    Before that, every node is read back again.
+    Before that, every node is read back again, and the store's Secrets are the new ones.
     """
     materials = authority_materials.load(ctx)
     if materials is None:
@@ -233,6 +233,8 @@ def forget(ctx: TaskContext, parameters: Parameters) -> None:
             "old one; restart them soon: kubeadm renews and upgrades only once that link was removed, which the Actions for it do"
         )
     ctx.check_lock()
+    # Nothing before asks the store whether it has them: whoever skipped the Task that writes them would lose the new keys.
+    published_authorities.store_authorities(ctx, materials, authorities)
     ctx.forget_secret(authority_materials.secret_name(ctx.cluster))
     ctx.note("the old keys were deleted from the store")
 

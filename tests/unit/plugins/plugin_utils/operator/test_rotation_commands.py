@@ -232,6 +232,22 @@ def test_what_was_forgotten_is_not_forgotten_again(tmp_path: Path) -> None:
     assert run.notes() == ["already deleted"]
 
 
+def test_the_store_has_the_new_keys_before_the_rotations_are_forgotten(tmp_path: Path) -> None:
+    """Also where the Task that writes them was skipped: no other Secret has them then."""
+    descriptor = {"forgetOldAuthorities": {"authorities": ["serviceAccount"]}}
+    nodes = {"objects": {"/api/v1/nodes": {"items": [{"metadata": {"name": "worker-1", "labels": {}}}]}}}
+    worker = ClusterFacts("prod", "v1.20.2", FACTS.nodes[1:])
+    run = CommandRun(tmp_path, worker, "worker-1", descriptor, StandInAction(lambda *_asked: nodes))
+    pairs = {(SERVICE_ACCOUNT, each): KEYS[each] for each in (OLD, NEW)}
+    materials.keep(run.context, Materials(pairs, "2026-11-21T10:00:00Z", "up"))
+    old = {"tls.crt": KEYS[OLD].crt, "tls.key": KEYS[OLD].key}
+    run.store.create(secrets.new_secret(run.objects.cluster, None, "sa", old))
+    run.run()
+    kept = run.context.secret("prod-sa")
+    assert kept == {"tls.crt": KEYS[NEW].crt.encode(), "tls.key": str(KEYS[NEW].key).encode()}
+    assert run.context.secret("prod-authority-rotation") is None
+
+
 def test_what_a_rotation_remembers_is_what_it_finds_again(tmp_path: Path) -> None:
     run = command(tmp_path, Tokens([]), {"renewServiceAccountTokens": {}})
     found = materials.need(run.context, (SERVICE_ACCOUNT,))
