@@ -75,7 +75,7 @@ class ActionModule(ControlPlaneAction):
             chosen = self._choose(objects, directory, **asked)
             if chosen is None:
                 return self._nothing_to_restore(objects, arguments, started)
-            choice = begun_restore.continued(chosen, started)
+            choice = begun_restore.continued(chosen, started, noted)
             self._refuse_alive(objects, choice)
             self._verify(objects, choice)
         text = block([*choice.lines(), *begun_restore.lines(choice, started, state, self._infos)])

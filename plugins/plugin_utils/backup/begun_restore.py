@@ -12,6 +12,7 @@ import json
 import typing as t
 from dataclasses import replace
 
+from ...module_utils.common.values import format_time, parse_time
 from ..calls.failure import ControlPlaneFailure
 from ..objects import kinds, restore_note
 from ..records.cluster_objects import CONTROL_PLANE, MACHINE, ClusterObjects, Object
@@ -138,13 +139,16 @@ def refuse_other(started: Choice, state: str, snapshot: str, machine: str, typed
     )
 
 
-def continued(choice: Choice, started: t.Optional[Choice]) -> Choice:
-    """Return the choice, with what holds on of the started one.
+def continued(choice: Choice, started: t.Optional[Choice], noted: t.Mapping[str, t.Any]) -> Choice:
+    """Return the choice, with what earlier restores mean for it.
 
     The etcd that worked when it was started was stopped by it.
     """
-    same = started is not None and started.source == choice.source and started.machine == choice.machine
-    return replace(choice, working=choice.working or (started is not None and same and started.working))
+    if started is None:
+        moment = parse_time(noted.get("at"))
+        return replace(choice, after="" if moment is None else format_time(moment))
+    same = started.source == choice.source and started.machine == choice.machine
+    return replace(choice, working=choice.working or (same and started.working), after=started.after)
 
 
 def lines(choice: Choice, started: t.Optional[Choice], state: str, infos: Infos) -> list[str]:

@@ -84,6 +84,7 @@ class Choice:
 
     ``give_up`` are the other machines, ``newest`` the highest revision of this etcd's history that there is, ``working`` an etcd that works.
     ``excluded`` says why the source is not of that history, "" where it is. ``beside`` are lines on what else there is.
+    ``after`` is when the restore before it was done, "" for the first: the same one again needs a consent of its own.
     """
 
     cluster: str
@@ -95,6 +96,7 @@ class Choice:
     working: bool
     excluded: str = ""
     beside: tuple[str, ...] = ()
+    after: str = ""
 
     @property
     def consent(self) -> str:
@@ -108,6 +110,8 @@ class Choice:
             parts += ["insteadOf", str(self.newest)]
         if self.give_up:
             parts += ["etcdOf", ",".join(self.give_up)]
+        if self.after:
+            parts += ["after", self.after.replace(":", "")]
         return ":".join(parts)
 
     def document(self) -> dict[str, t.Any]:

@@ -59,6 +59,22 @@ def test_the_others_are_marked_and_stopped_before_etcd_is_restored(world: World)
     assert (again["changed"], world.calls) == (False, []) and "nothing is restored again" in again["msg"]
 
 
+def test_the_same_restore_again_has_a_consent_of_its_own(world: World) -> None:
+    """However often: no consent of an earlier one fits again, also where the later one broke off."""
+    assert not world.run(consent=CONSENT).get("failed")
+    second = f"{CONSENT}:after:2026-07-03T141502Z"
+    assert world.run(check=True)["consent"] == second
+    world.fails = "b"
+    assert "machine b was not stopped" in world.run(consent=second)["msg"] and world.note()["state"] == "Begun"
+    world.fails = ""
+    refused = world.run(consent=CONSENT)
+    assert f"To resume it, run again with -e control_plane_restore_consent={second}" in refused["msg"]
+    world.calls.clear()
+    assert world.run(consent=second)["changed"] and ("a", "restored 90 wait=0") in world.calls
+    assert "nothing is restored again" in world.run(consent=second)["msg"]
+    assert "is another one" in world.run(consent=CONSENT)["msg"]
+
+
 def test_a_run_that_broke_off_is_gone_on_with_by_the_same_consent(world: World) -> None:
     world.fails = "a"
     world.calls.clear()
