@@ -123,10 +123,15 @@ def delete_records(objects: ClusterObjects) -> list[str]:
     for secret in store.list(SECRET, namespace, {CLUSTER_LABEL: objects.name}):
         if _owned(objects, secret):
             delete(SECRET, secret["metadata"]["name"])
-    if objects.machine_template is not None and not _template_used_elsewhere(objects):
-        delete(kind_ref_of(objects.machine_template), objects.machine_template["metadata"]["name"])
     if objects.control_plane is not None:
-        delete(CONTROL_PLANE, objects.control_plane["metadata"]["name"])
+        own = str(objects.control_plane["metadata"]["name"])
+        template = objects.machine_template
+        if template is not None:
+            kind, name = kind_ref_of(template), str(template["metadata"]["name"])
+            # Before the control plane, without which a killed run would leave it behind.
+            if not stored_workers.is_named(objects, kind[1], name, besides=own):
+                delete(kind, name)
+        delete(CONTROL_PLANE, own)
     if objects.infrastructure_cluster is not None:
         infrastructure = objects.cluster["spec"]["infrastructureRef"]
         delete(kind_of(infrastructure), infrastructure["name"])
@@ -154,12 +159,3 @@ def is_last_record(objects: ClusterObjects) -> bool:
     if not objects.cluster["metadata"].get("deletionTimestamp"):
         return False
     return objects.control_plane is None and objects.infrastructure_cluster is None and not objects.all_machines
-
-
-def _template_used_elsewhere(objects: ClusterObjects) -> bool:
-    reference = objects.template_reference()
-    mine = (objects.control_plane or {}).get("metadata", {}).get("name")
-    return any(
-        other["spec"]["machineTemplate"]["spec"]["infrastructureRef"] == reference and other["metadata"]["name"] != mine
-        for other in objects.store.list(CONTROL_PLANE, objects.namespace)
-    )

@@ -254,16 +254,20 @@ def delete_with_cluster(objects: ClusterObjects) -> list[str]:
             label = (template["metadata"].get("labels") or {}).get(CLUSTER_LABEL)
             # One that was shared has the label of the first cluster that named it.
             ours = label == objects.name or (label and (kind, name) in named)
-            if ours and not _is_named(objects, kind[1], name) and delete_finally(store, kind, namespace, name):
+            if ours and not is_named(objects, kind[1], name) and delete_finally(store, kind, namespace, name):
                 done.append(f"delete {kind[1]} {name}")
     return done
 
 
-def _is_named(objects: ClusterObjects, kind: str, name: str) -> bool:
-    """Return whether something that is stored names a template."""
+def is_named(objects: ClusterObjects, kind: str, name: str, besides: str = "") -> bool:
+    """Return whether something that is stored names a template.
+
+    Of whichever cluster it is. The KubeadmControlPlane `besides` doesn't count.
+    """
     store, namespace = objects.store, objects.namespace
     owners = [*store.list(MACHINE_DEPLOYMENT, namespace), *store.list(MACHINE_SET, namespace)]
     references = [reference for each in owners for reference in (config_reference(each), machine_reference(each))]
     for each in store.list(CONTROL_PLANE, namespace):
-        references.append(each["spec"]["machineTemplate"]["spec"]["infrastructureRef"])
+        if each["metadata"]["name"] != besides:
+            references.append(each["spec"]["machineTemplate"]["spec"]["infrastructureRef"])
     return (kind, name) in {(str(each.get("kind")), str(each.get("name"))) for each in references}

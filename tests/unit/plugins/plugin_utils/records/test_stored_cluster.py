@@ -19,7 +19,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.viola
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_deletion
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
+    CLUSTER_LABEL,
     CONTROL_PLANE,
+    MACHINE_DEPLOYMENT,
+    MACHINE_SET,
     SECRET,
     ClusterObjects,
     delete_finally,
@@ -28,6 +31,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base i
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
+TEMPLATE = (INFRASTRUCTURE, "NspawnMachineTemplate")
 
 
 @pytest.fixture
@@ -41,6 +45,18 @@ def read(store: FileStore) -> ClusterObjects:
     objects = ClusterObjects.read(store, "default", "c")
     assert objects is not None
     return objects
+
+
+def naming_the_template(kind: tuple[str, str], cluster: str) -> dict[str, t.Any]:
+    """An object of a cluster that names the machine template of the manifest."""
+    reference = {"infrastructureRef": manifest().control_plane["spec"]["machineTemplate"]["spec"]["infrastructureRef"]}
+    spec: dict[str, t.Any] = {"machineTemplate": {"spec": reference}}
+    if kind != CONTROL_PLANE:
+        config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "w"}
+        spec = {"template": {"spec": {"bootstrap": {"configRef": config}, **reference}}}
+    found = obj(f"{kind[0]}/v1beta2", kind[1], "other", spec=spec)
+    found["metadata"]["labels"] = {CLUSTER_LABEL: cluster}
+    return found
 
 
 def test_applying_twice_changes_nothing_the_second_time(store: FileStore) -> None:
@@ -118,15 +134,23 @@ def test_a_deletion_that_was_cut_off_before_the_cluster_is_gone_on_with(store: F
     assert stored_deletion.is_last_record(read(store))
 
 
-def test_a_template_that_another_control_plane_uses_is_kept(store: FileStore) -> None:
-    """Two clusters may share a machine template."""
+@pytest.mark.parametrize("kind", [CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET], ids=lambda each: each[1])
+def test_a_template_that_another_cluster_uses_is_kept(store: FileStore, kind: tuple[str, str]) -> None:
+    """Two clusters may share a machine template, for their control planes or for workers."""
     stored_cluster.apply_manifest(store, manifest())
-    other = copy.deepcopy(manifest().control_plane)
-    other["metadata"]["name"] = "other"
-    store.create(other)
+    store.create(naming_the_template(kind, "other"))
     stored_deletion.mark_deleting(read(store), False)
     stored_deletion.delete_records(read(store))
-    assert store.get((INFRASTRUCTURE, "NspawnMachineTemplate"), "default", "t") is not None
+    assert store.get(TEMPLATE, "default", "t") is not None
+
+
+def test_a_template_of_its_own_workers_as_well_goes_with_the_cluster(store: FileStore) -> None:
+    """Nobody else names it."""
+    stored_cluster.apply_manifest(store, manifest())
+    store.create(naming_the_template(MACHINE_DEPLOYMENT, "c"))
+    stored_deletion.mark_deleting(read(store), False)
+    stored_deletion.delete_records(read(store))
+    assert store.list(TEMPLATE) == store.list(MACHINE_DEPLOYMENT) == []
 
 
 def test_an_annotation_that_leaves_the_manifest_leaves_the_store(tmp_path: Path) -> None:
