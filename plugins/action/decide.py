@@ -85,6 +85,7 @@ class ActionModule(ControlPlaneAction):
         **MANIFESTS_SPEC,
         "delete": {"type": "bool", "default": False},
         "deployment": {"type": "str", "default": ""},
+        "ignore_worker_nodes": {"type": "bool", "default": False},
         "remediate": {"type": "list", "elements": "str", "default": []},
         "check_health": {"type": "bool", "default": False},
         "replace": plan_and_reconcile.POLICY_SPEC,
@@ -266,7 +267,8 @@ class ActionModule(ControlPlaneAction):
         elif not (arguments["delete"] or arguments["remediate"] or arguments["check_health"]):
             stored_desired_state.settle_in_api(store, arguments)
         if arguments["delete"]:
-            stored_deletion.mark_deleting(self.open_objects(arguments, store), False, arguments["deployment"])
+            objects = self.open_objects(arguments, store)
+            stored_deletion.mark_deleting(objects, arguments["ignore_worker_nodes"], arguments["deployment"])
         if arguments["remediate"]:
             objects = self.open_objects(arguments, store)
             stored_health_checks.annotate(objects, [each for each in arguments["remediate"] if objects.machine(each)])

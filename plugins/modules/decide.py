@@ -74,6 +74,11 @@ options:
     type: str
     default: ""
     version_added: 0.10.0
+  ignore_worker_nodes:
+    description: With O(delete), see O(kubeadm.control_plane.cluster#module:ignore_worker_nodes).
+    type: bool
+    default: false
+    version_added: 0.10.0
   remediate:
     description: In check mode, names of machines that are taken as if they were marked for remediation.
     type: list

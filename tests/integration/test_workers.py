@@ -187,6 +187,20 @@ def test_one_is_replaced_and_a_deployment_is_deleted(workspace: Workers) -> None
     assert workspace.world()["violations"] == [] and locks_held(workspace.store) == []
 
 
+def test_check_mode_of_a_deletion_goes_by_the_consent_that_is_given(workspace: Workers) -> None:
+    """It shows what the same command would do: stop at a worker that was joined by hand, or leave it behind."""
+    workspace.wanted(0)
+    workspace.playbook("reconcile").succeeded()
+    world = workspace.world()
+    world["nodes"]["by-hand"] = {"created": "2026-01-01T00:00:00Z", "version": VERSION, "worker": True}
+    workspace.put_world(world)
+    deletion = ("delete", "-e", f"control_plane_delete={NAME}", "--check")
+    assert "worker Nodes still belong to the cluster: by-hand" in workspace.playbook(*deletion).failed().text
+    shown = workspace.playbook(*deletion, "-e", "control_plane_ignore_worker_nodes=true").succeeded()
+    assert "delete all machines, in parallel" in " ".join(shown.text.split())
+    assert len(workspace.cloud()["machines"]) == 1 and locks_held(workspace.store) == []
+
+
 @pytest.mark.full
 def test_workers_join_and_go_with_every_run_killed(workspace: Workers, tmp_path: Path) -> None:
     """Made, rolled out and deleted; every run is killed after the next call of a machine, or task of the provider."""
