@@ -103,7 +103,9 @@ _WORDS: t.Mapping[str, tuple[str, str, str]] = {
     ARRIVING: (
         "is being moved here",
         "a move from {0} has begun and not ended: not everything is here",
-        "This run changed nothing. Run kubeadm.control_plane.move again as it was begun, with that store as the inventory's.",
+        "This run changed nothing. Run kubeadm.control_plane.move again as it was begun, with that store as the inventory's. Only where that move was taken "
+        f"back and the cluster is kept in a third store by now, this mark is left over: take it off (the file {FILE_NAME} beside the lock, or the annotation "
+        f"{ANNOTATION} of the Lease), and move the cluster here from there.",
     ),
     MOVED: (
         "is not here any more",

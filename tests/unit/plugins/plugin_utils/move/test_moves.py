@@ -344,6 +344,30 @@ def test_taken_back_while_the_target_is_dead(files: Options, tmp_path: Path, mon
     assert keepers(files) == [0]
 
 
+def test_a_mark_that_was_left_over_in_a_dead_target_is_taken_off(
+    files: Options, other: Options, tmp_path: Path
+) -> None:
+    """The move was taken back without it, and the cluster went to a third store: what the message says is the way there."""
+    copies = copied_objects.Copies(opened(other), "default", "there")
+    copies.bring(cluster_graph.Graph(opened(files), *AT))
+    locks = opening.open_locks(other)
+    locks.take(*AT)
+    locks.set_mark(*AT, marks.Mark(marks.ARRIVING, "a1", opening.title(files)))
+    locks.release_own(*AT)
+    third = {"type": "file", "path": str(tmp_path / "third")}
+    assert not move(files, third).get("failed")
+    before, said = everything(opened(third)), move(third, other)
+    assert (
+        said["failed"]
+        and f"kept in a third store by now, this mark is left over: take it off (the file {marks.FILE_NAME}"
+        in said["msg"]
+    )
+    [mark] = Path(other["path"]).rglob(marks.FILE_NAME)
+    mark.unlink()
+    assert not move(third, other).get("failed")
+    assert missing(opened(other), before) == [] and keepers(files, third, other) == [2]
+
+
 def test_a_template_goes_with_its_cluster_unless_another_one_needs_it(files: Options, other: Options) -> None:
     store = opened(files)
     control_plane = store.list(moves.CONTROL_PLANE, "default")[0]
