@@ -37,9 +37,11 @@ from ..plugin_utils.adoption.workers.worker_writer import to_adopt
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller, is_cluster
+from ..plugin_utils.decision.rollout.in_place import ROTATION_UNFINISHED, rotation_completed, rotation_told
 from ..plugin_utils.objects import kinds
 from ..plugin_utils.objects.manifest.reader import ClusterManifest
 from ..plugin_utils.providers import inventory_pool
+from ..plugin_utils.records.actions_under_way import unfinished_rotation
 from ..plugin_utils.records.cluster_objects import ClusterObjects
 from ..plugin_utils.records.manifest_arguments import READING_SPEC, read_manifest
 from ..plugin_utils.store import lasting, opening
@@ -80,6 +82,8 @@ class ActionModule(ControlPlaneAction):
         self._require_place(arguments["manifest"])
         store = self.open_store(arguments)
         objects = ClusterObjects.read(store, arguments["namespace"], self._cluster)
+        if objects is not None and not objects.going:
+            self._refuse_amid_rotation(objects)
         self._caller = self._inventory_caller()
         groups = plain(dict(self._task_vars.get("groups") or {}))
         templates = worker_survey.templates_of(arguments["workers"], groups)
@@ -193,6 +197,14 @@ class ActionModule(ControlPlaneAction):
             f"{self._cluster} was not adopted, and nothing was written:{lines}",
             reasons=sorted({each.reason for each in wrong}),
         )
+
+    def _refuse_amid_rotation(self, objects: ClusterObjects) -> None:
+        # Hosts trust the old and the new authority then, and would be taken for another cluster's.
+        rotation = unfinished_rotation(objects)
+        if rotation is not None:
+            completed = rotation_completed(objects.name, rotation, len(objects.machines))
+            text = f"{rotation_told(objects.name, rotation)}, so the hosts' authorities are not those of the store"
+            self._refuse([Problem(ROTATION_UNFINISHED, "", text, f"Complete it ({completed}), then adopt again.")])
 
     def _refuse_another(self, store: Store, hosts: t.Sequence[Host]) -> None:
         metadata = {"name": self._cluster, "namespace": self._arguments["namespace"]}

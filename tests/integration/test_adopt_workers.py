@@ -15,7 +15,7 @@ import yaml
 from hand_made import HandMade
 from workspace import Run, Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import CLUSTER, SECRET
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 STAND_IN = Path(__file__).resolve().parents[1] / "support" / "stand_in_adopted.py"
@@ -110,9 +110,16 @@ def test_what_is_marked_for_deletion_takes_no_machines(adopter: Adopter) -> None
 
 
 def test_workers_of_a_cluster_that_was_adopted_before(adopter: Adopter) -> None:
-    """What its manifest lacks is shown as documents; with them the workers are adopted, and nothing else is."""
+    """Not amid a rotation; what its manifest lacks is shown as documents; with them the workers are adopted, and nothing else is."""
     run = adopter.adopt("-e", '{"control_plane_adopt_workers": {}}').succeeded()
     assert "2 worker Nodes stay as they are, and have no Machine: w-1, w-2" in run.text
+    store, secret = FileStore(str(adopter.user.store)), "prod-authority-rotation"
+    store.create(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": secret, "namespace": "default"}, "data": {}}
+    )
+    run = adopter.adopt().failed()
+    assert "RotationUnfinished: a rotation of certificate authorities is not over" in run.text
+    store.delete(SECRET, "default", secret)
     run = adopter.adopt().failed()
     assert "ManifestContradicts: the manifest has no MachineDeployment workers" in run.text
     shown = re.search(r"^---\n(?:(?:---|apiVersion:.*|kind:.*|metadata:|spec:| {2}.*)\n)+", run.output, re.MULTILINE)
