@@ -236,9 +236,7 @@ def _machines(context: Context) -> Outcome:
     running = [machine for machine in view.machines if under_way(view, machine)]
     if running:
         return first_that_acts(go_on(context, machine) for machine in running) or go_on(context, running[0])
-    never_started = [
-        machine for machine in view.machines if machine.deleting and not machine.bootstrap and machine.node is None
-    ]
+    never_started = [each for each in view.machines if each.deleting and not (each.bootstrap or each.node_known)]
     removal = first_that_acts(remove_deleting(context, machine) for machine in never_started)
     if removal is not None and removal.acts:
         return removal

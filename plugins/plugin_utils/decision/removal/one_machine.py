@@ -46,7 +46,9 @@ def proven_uninitialized(view: View) -> bool:
     """
     if view.latched or view.initialized is True or any(machine.joined for machine in view.known):
         return False
-    return view.initialized is False or view.endpoint_answers is False
+    # A Node that was recorded without a bootstrap is another controller's word that there was one.
+    recorded = any(machine.node_known and not machine.bootstrap for machine in view.known)
+    return view.initialized is False or (view.endpoint_answers is False and not recorded)
 
 
 def remove_unstarted(machine: MachineView, why: str) -> Outcome:
@@ -196,7 +198,7 @@ def remove_deleting(context: Context, machine: MachineView) -> Outcome:
     waiting = held_by_hooks(machine)
     if waiting is not None:
         return waiting
-    if machine.bootstrap == "" and machine.node is None and machine.member is None:
+    if machine.bootstrap == "" and not machine.node_known and machine.member is None:
         return remove_unstarted(machine, "is marked for deletion")
     if not initialized(context.view) and not any(each.joined for each in context.view.machines):
         return remove_failed_first(context, machine)

@@ -126,7 +126,8 @@ class Removal:
 
     def _require_nothing_to_lose(self) -> None:
         """Refuse to remove the only machine known to carry the control plane."""
-        if ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state") == "Succeeded":
+        state = ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state")
+        if state == "Succeeded" or (self._node() and not state):
             raise ControlPlaneFailure(
                 f"machine {self._name} is the only one in the store that carries the control plane of {self._objects.title}: it was not "
                 "removed, and nothing was done. Where the store has lost the other Machines, put them back; to end the cluster, run the playbook delete."

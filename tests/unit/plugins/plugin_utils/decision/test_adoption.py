@@ -42,8 +42,12 @@ def test_without_any_reference() -> None:
     assert decide(builder.build())["target"]["machines"] == ["m2"]
 
 
-def test_then_they_are_managed() -> None:
-    steps = plan(upgrade(orphan(healthy(1))).build())
+@pytest.mark.parametrize("recorded", [True, False], ids=["own", "another controller's"])
+def test_then_they_are_managed(recorded: bool) -> None:
+    builder = orphan(healthy(1))
+    if not recorded:
+        del builder.entry("m1")["machine"]["status"]["bootstrap"]
+    steps = plan(upgrade(builder).build())
     assert [short(step) for step in steps] == ["adopt", "+", "-m1", "none"]
 
 

@@ -258,6 +258,16 @@ class TestBegunRemoval:
         builder.entry("m4")["machine"]["metadata"]["deletionTimestamp"] = "2026-01-31T11:00:00Z"
         assert act(builder) == ("remove", "m4")
 
+    @pytest.mark.parametrize("answers", [False, None])
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_one_with_a_recorded_node_is_not_taken_for_never_bootstrapped(self, count: int, answers: Any) -> None:
+        """Another controller made it, records no bootstrap, and marked it before it could be adopted."""
+        builder = healthy(count).unreachable().endpoint(answers).deleting("m1")
+        for number in range(count):
+            del builder.entry(f"m{number + 1}")["machine"]["status"]["bootstrap"]
+        builder.snapshot["cluster"]["status"] = builder.snapshot["controlPlane"]["status"] = {}
+        assert act(builder)[0] in ("blocked", "wait")
+
     def test_one_that_was_never_bootstrapped_needs_nobody_to_answer(self) -> None:
         assert act(healthy(2, replicas=3).machine("m3", "").unreachable().deleting("m3")) == ("remove", "m3")
 

@@ -355,8 +355,10 @@ def test_one_alone_does_not_go_once_the_whole_cluster_is_to_go(world: World) -> 
     assert world.machines.calls == [] and world.store.get(MACHINE, "default", "m1") is not None
 
 
-def test_the_last_machine_that_carries_the_control_plane_is_refused(world: World) -> None:
+@pytest.mark.parametrize("bootstrap", [{"state": "Succeeded"}, {}])
+def test_the_last_machine_that_carries_the_control_plane_is_refused(world: World, bootstrap: Object) -> None:
     world.lose_the_others()
+    world.store.modify(MACHINE, "default", "m1", lambda stored: stored["status"].update(bootstrap=bootstrap))
     with pytest.raises(ControlPlaneFailure, match=r"only one in the store.*prod.*nothing was done.*playbook delete"):
         world.removal().take_out()
     assert world.machines.calls == []
@@ -366,9 +368,7 @@ def test_at_the_end_the_node_and_then_the_objects(world: World) -> None:
     assert world.removal().finish()["changed"] is True
     [(_name, module, call)] = world.machines.calls
     assert (module, call["name"]) == ("workload_node", "node-m1")
-    assert call["machine_gone"] is True, (
-        "what its components held is free to take: its provider has deleted the machine"
-    )
+    assert call["machine_gone"] is True, "what its components held is free: its provider has deleted the machine"
     assert world.store.get(MACHINE, "default", "m1") is None
     assert world.store.get(("infrastructure.cluster.x-k8s.io", "NspawnMachine"), "default", "m1") is None
 
