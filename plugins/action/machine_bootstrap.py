@@ -81,9 +81,9 @@ class ActionModule(ControlPlaneAction):
                 external_etcd_preflight.require(
                     objects, caller, self._name, "joinConfiguration" not in (config.get("spec") or {})
                 )
-            data, joins = self._data(objects, caller, machine)
-            machine_objects.note_start(objects, self._name)
             limit = max(settings.BOOTSTRAP_BOUND, 2 * arguments["timeout"])
+            data, joins = self._data(objects, caller, machine, limit)
+            machine_objects.note_start(objects, self._name)
             peer_url = self._peer_url(objects, machine) if arguments["learner"] and data["kind"] == "join" else ""
             self._record(objects, "Running", "kubeadm is at work", limit, peer_url)
             # A join can take the quorum away, and with it the API that this machine is noted in. Not before it is noted that it was
@@ -267,10 +267,11 @@ class ActionModule(ControlPlaneAction):
         return f"{bound}If the machine is gone for good, or is not to be waited for, have it replaced {advice.replace(self._name)}."
 
     def _data(
-        self, objects: ClusterObjects, caller: MachineCaller, machine: Object
+        self, objects: ClusterObjects, caller: MachineCaller, machine: Object, limit: int
     ) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
         """Return node_bootstrap's data, and a join's fencing query.
 
+        ``limit`` is after how many seconds the machine ends its bootstrap.
         With the query the joining machine asks the cluster for the run's fencing number.
         """
         config = objects.kubeadm_configs.get(self._name)
@@ -306,7 +307,7 @@ class ActionModule(ControlPlaneAction):
         }
         if "joinConfiguration" not in config["spec"]:
             return init_data(**common), {}
-        token = join_tokens.mint(objects, caller, self._name)
+        token = join_tokens.mint(objects, caller, self._name, limit)
         authority = str(certificates["ca"]["crt"])
         host = f"[{endpoint['host']}]" if ":" in str(endpoint["host"]) else endpoint["host"]
         access = {"server": f"{host}:{endpoint['port']}", "token": token, "ca_cert": authority}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.common import settings
 from ...module_utils.common.redact import redact
 from ...module_utils.workload_api import bootstrap_token
 from ..calls.failure import ControlPlaneFailure
@@ -18,10 +19,11 @@ from ..observe.observation import Caller
 from ..records.cluster_objects import BOOTSTRAP_TOKEN_ANNOTATION, KUBEADM_CONFIG, ClusterObjects, Object
 
 
-def mint(objects: ClusterObjects, caller: Caller, name: str) -> str:
+def mint(objects: ClusterObjects, caller: Caller, name: str, limit: int) -> str:
     """Create and return the bootstrap token for a machine's join. Secret.
 
-    Its ID is recorded on the machine's KubeadmConfig.
+    Its ID is recorded on the machine's KubeadmConfig. It outlives the bootstrap, which the machine ends after ``limit`` seconds: what
+    kubeadm waits for there, the user's commands and the images, may take nearly as long.
 
     Made here and handed over: what a module returns, -vvv shows as it came over the connection.
 
@@ -35,7 +37,7 @@ def mint(objects: ClusterObjects, caller: Caller, name: str) -> str:
         annotations[BOOTSTRAP_TOKEN_ANNOTATION] = token.split(".", maxsplit=1)[0]
 
     objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, remember)
-    call = {"state": "present", "token": token}
+    call = {"state": "present", "token": token, "ttl": limit + settings.BOOTSTRAP_TOKEN_SECONDS}
     failures = _call_one(objects, caller, call)
     if failures is None:
         return token
@@ -50,7 +52,7 @@ def delete_used(objects: ClusterObjects, caller: Caller) -> None:
 
     Called at a moment in which nothing waits for it: their deletion is not urgent.
 
-    One that no machine can delete is forgotten: it expires by itself within minutes. Nothing is done while the
+    One that no machine can delete is forgotten: it expires by itself. Nothing is done while the
     cluster is paused or deleted.
     """
     for name, token_id in used(objects).items():

@@ -76,10 +76,11 @@ def kept(tmp_path: Path) -> Kept:
 
 
 def test_a_token_is_noted_and_written_through_the_first_that_answers(kept: Kept) -> None:
+    """It lives longer than the machine's bootstrap may take."""
     kept.machines.silent = {"m1"}
-    token = join_tokens.mint(kept.objects(), kept.machines, "m3")
+    token = join_tokens.mint(kept.objects(), kept.machines, "m3", 1800)
     assert [name for name, _call in kept.machines.calls] == ["m1", "m2"]
-    assert kept.machines.calls[-1][1] == {"state": "present", "token": token}
+    assert kept.machines.calls[-1][1] == {"state": "present", "token": token, "ttl": 1800 + 900}
     assert kept.noted("m3") == token[:6]
 
 
@@ -88,13 +89,13 @@ def test_no_machine_that_could_write_it_is_a_failure_without_the_token(kept: Kep
     with pytest.raises(
         ControlPlaneFailure, match="no control plane machine could make a bootstrap token for m3"
     ) as raised:
-        join_tokens.mint(kept.objects(), kept.machines, "m3")
+        join_tokens.mint(kept.objects(), kept.machines, "m3", 1800)
     token = kept.machines.calls[0][1]["token"]
     assert token not in str(raised.value) and token[7:] not in str(raised.value)
 
 
 def test_the_token_of_a_join_that_is_under_way_stays(kept: Kept) -> None:
-    join_tokens.mint(kept.objects(), kept.machines, "m3")
+    join_tokens.mint(kept.objects(), kept.machines, "m3", 1800)
     kept.joins("m3", "Running")
     kept.machines.calls = []
     join_tokens.delete_used(kept.objects(), kept.machines)
@@ -102,7 +103,7 @@ def test_the_token_of_a_join_that_is_under_way_stays(kept: Kept) -> None:
 
 
 def test_it_is_deleted_once_when_the_machine_has_joined(kept: Kept) -> None:
-    token = join_tokens.mint(kept.objects(), kept.machines, "m3")
+    token = join_tokens.mint(kept.objects(), kept.machines, "m3", 1800)
     kept.joins("m3", "Succeeded")
     kept.machines.calls = []
     objects = kept.objects()
@@ -113,7 +114,7 @@ def test_it_is_deleted_once_when_the_machine_has_joined(kept: Kept) -> None:
 
 
 def test_nothing_is_done_while_the_cluster_is_paused(kept: Kept) -> None:
-    join_tokens.mint(kept.objects(), kept.machines, "m3")
+    join_tokens.mint(kept.objects(), kept.machines, "m3", 1800)
     kept.joins("m3", "Succeeded")
     kept.machines.calls = []
     kept.store.modify(CLUSTER, "default", "prod", lambda stored: stored["spec"].update(paused=True))
@@ -123,7 +124,7 @@ def test_nothing_is_done_while_the_cluster_is_paused(kept: Kept) -> None:
 
 def test_one_that_nobody_can_delete_is_forgotten(kept: Kept) -> None:
     """It ends by itself; asking for it in every run would be in vain."""
-    join_tokens.mint(kept.objects(), kept.machines, "m3")
+    join_tokens.mint(kept.objects(), kept.machines, "m3", 1800)
     kept.joins("m3", "Succeeded")
     kept.machines.silent = {"m1", "m2", "m3"}
     join_tokens.delete_used(kept.objects(), kept.machines)
