@@ -110,6 +110,9 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure(
                 f"several Tasks have failed: {names}; nothing was done. Say which is meant with -e operator_task=NAME."
             )
+        refused = leaving_out.command_refusal(execution, failed[0])
+        if refused:
+            raise ControlPlaneFailure(refused)
         name = self._say(executions, failed[0], SKIP, _mode(actions.SKIP))
         return True, f"the failed command is left out: {name}"
 

@@ -15,6 +15,7 @@ from ..documents.names import typed_name
 from ..objects import actions
 from . import catalogue, flow, freeze
 from .flow import Step
+from .leaving_out import command_refusal
 from .matching import Execution
 
 PLAYBOOK = "kubeadm.control_plane."
@@ -176,12 +177,13 @@ def _failed(execution: Execution, step: Step, label: str, option: str) -> list[s
             if output["logPath"]:
                 text.append(f"The whole output is in {output['logPath']} on that Node.")
     chosen = f" -e operator_task={typed_name(step.tasks[0])}" if len(step.tasks) > 1 else ""
+    skip = f"  {PLAYBOOK}skip {option}{chosen}   to leave that command out and continue with the next"
     return [
         *text,
         "",
         "What to type, once you have mended it:",
         f"  {PLAYBOOK}retry {option}   to run the failed command again",
-        f"  {PLAYBOOK}skip {option}{chosen}   to leave that command out and continue with the next",
+        *([] if any(command_refusal(execution, execution.tasks[name]) for name in step.tasks) else [skip]),
         f"  {PLAYBOOK}abort {option}   to give the Action up; what is done stays done",
     ]
 

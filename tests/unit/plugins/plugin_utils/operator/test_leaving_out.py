@@ -11,7 +11,11 @@ import pytest
 from operator_cases import Make, Walk, action, facts, hub, node
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import flow, freeze
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.leaving_out import refusal
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.action_text import ending
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.leaving_out import (
+    command_refusal,
+    refusal,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.matching import NodeNow
 
 Object = dict[str, t.Any]
@@ -115,6 +119,32 @@ def test_a_node_can_be_left_out_or_not(walk: Make, spec: Object, group: str, on:
     said = refusal(one.look()[0], left, now)
     assert says in said if says else said == ""
     assert not said or "Nothing was done." in said
+
+
+@pytest.mark.parametrize(
+    ("spec", "group", "on", "command", "says"),
+    [
+        (CHANGE, "control-plane", "cp-b", "changeControlPlaneConfiguration", "-record records what all control plane"),
+        (UPGRADE, "upgrade-cp-1", "cp-a", "kubeadmUpgradeApply", "-record records what all control plane"),
+        (UPGRADE, "upgrade-cp-n", "cp-b", "kubeadmUpgradeNode", "-record records what all control plane"),
+        (UPGRADE, "upgrade-cp-n", "cp-b", "kubectlDrain", ""),
+        (UPGRADE, "upgrade-w", "w-1", "kubeadmUpgradeNode", ""),
+    ],
+)
+def test_a_command_can_be_left_out_or_not(
+    walk: Make, spec: Object, group: str, on: str, command: str, says: str
+) -> None:
+    """What failed there the Action would record as done; and it isn't offered."""
+    one = stopped(walk, spec, group, on)
+    execution, step = one.look()
+    [name] = [each for each in step.tasks if each.endswith(f"-{group}-{on}")]
+    task = execution.tasks[name]
+    number = 1 + [next(iter(each)) for each in task["spec"]["commands"]].index(command)
+    task["status"] = {"currentCommand": number, "errorMessage": "it did not work"}
+    said = command_refusal(execution, task)
+    assert says in said if says else said == ""
+    offered = ending(execution, flow.Step(flow.FAILED, tasks=(name,)), "default/prod")
+    assert ("kubeadm.control_plane.skip" in offered) is (says == "")
 
 
 def test_without_an_api_a_node_that_the_plan_lacks_is_not_left_out(walk: Make) -> None:
