@@ -142,6 +142,9 @@ class ActionModule(ControlPlaneAction):
             answer = caller.call(objects.reach(self._name), "node_bootstrap", call)
             if answer.reached and (answer.result.get("state") or "data" in call):
                 return answer
+            if answer.reached and answer.result.get("reason") == "CarriesAnother":
+                # Nothing of this machine's. Why a start is refused there is told by the start.
+                return Answer(True, {"state": "Absent"})
             why, remedy = answer.message, "Look at the machine (is it running, does sshd answer?)"
             if answer.reached:
                 said = redact(answer.message).rstrip(".")

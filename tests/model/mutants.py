@@ -134,13 +134,13 @@ MUTANTS: tuple[Mutant, ...] = (
             ),
             (
                 "plugin_utils/decision/snapshot/typed_snapshot.py",
-                "if not (machine.node_known and member.name)",
-                "if not member.name",
+                "hosts = {host_of(url): member for member in loose for url in",
+                "hosts = {host_of(url): member for member in loose if not member.name for url in",
             ),
             (
                 "plugin_utils/decision/creation/bootstrap.py",
-                "(not machine.joined and is_certain_name(machine.config))",
-                "not machine.joined",
+                "known = not machine.joined and (machine.node_known or is_certain_name(machine.config))",
+                "known = bool(machine.name)",
             ),
         ),
         ("Nodes of other names",),
@@ -178,8 +178,8 @@ MUTANTS: tuple[Mutant, ...] = (
         (
             (
                 "plugin_utils/decision/decide.py",
-                "        return stray\n    going = sorted(\n        (machine for machine in view.machines if machine.deleting),",
-                "        return stray\n    going = sorted(\n        (machine for machine in view.machines if not machine.name),",
+                "        return first\n    going = sorted(\n        (machine for machine in view.machines if machine.deleting),",
+                "        return first\n    going = sorted(\n        (machine for machine in view.machines if not machine.name),",
             ),
             (
                 "plugin_utils/decision/checks/preflight.py",

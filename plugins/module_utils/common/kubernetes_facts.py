@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from .kubernetes_versions import Version, api, parse
+from .kubernetes_versions import Version, parse
 
 _T = TypeVar("_T")
 
@@ -216,11 +216,6 @@ def makes_kubelet_client_binding(version: str) -> bool:
 def joins_beside_static_pods(version: str) -> bool:
     """Return whether a machine on which kubeadm joins may have static pods."""
     return parse(version).at_least(JOINS_BESIDE_STATIC_PODS_SINCE)
-
-
-def joins_have_own_timeouts(version: str) -> bool:
-    """Return whether JoinConfiguration has the timeouts, and not kubeadm-config."""
-    return parse(version).at_least(api(OWN_TIMEOUTS).written_from)
 
 
 def patches_flag(version: str) -> str:

@@ -250,6 +250,11 @@ def typical_version(number: int) -> str:
     return f"v1.{max(OLDEST_MINOR, (later[0] - 1) if later else NEWEST_KNOWN_MINOR)}.0"
 
 
+def written_later(version: str, number: int) -> bool:
+    """Return whether API `number` is of a newer kubeadm than this version."""
+    return not parse(version).at_least(api(number).written_from)
+
+
 def readable_by(version: str, number: int) -> bool:
     """Return whether kubeadm of this version reads API `number` (docs/reference/kubeadm.md, "API versions")."""
     one, at = api(number), parse(version)

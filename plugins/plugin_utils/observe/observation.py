@@ -19,7 +19,7 @@ from ...module_utils.workload_api.wanted import MAX_OBJECTS
 from ..calls.machine_connection import Answer, Machine
 from ..decision.removal.left_behind import removed_machines_nodes
 from ..decision.snapshot.unreached import unreached
-from ..decision.terms import RUNNING
+from ..decision.terms import RUNNING, UNKNOWN
 from ..objects import actions as operator
 from ..objects import origin
 from ..objects.conditions import READY, is_true
@@ -129,7 +129,11 @@ def _bootstrap_unit(objects: ClusterObjects, caller: Caller, machine: Object) ->
     if answer.failed:
         return {"bootstrapUnit": {"answers": False, "state": "", "message": answer.message}}
     said = machine_facts(answer.result["observation"])["bootstrap"]
-    return {"bootstrapUnit": {"answers": True, "state": said["state"], "message": said["message"]}}
+    # A machine whose own record can't be read says as little of kubeadm as one that is silent.
+    answers = said["state"] != UNKNOWN
+    return {
+        "bootstrapUnit": {"answers": answers, "state": said["state"] if answers else "", "message": said["message"]}
+    }
 
 
 def add_detached(objects: ClusterObjects, snapshot: Object) -> bool:

@@ -52,6 +52,6 @@ def not_taken(why: str, consequence: str) -> ControlPlaneFailure:
         consequence: what is not done without it, and what was not done.
     """
     return ControlPlaneFailure(
-        f"no etcd snapshot could be taken and verified ({why}), and {consequence} Mend that. To waive the snapshot, "
-        f"{advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT)}."
+        f"no etcd snapshot could be taken and verified ({why}), and {consequence} Mend that; where etcd only elects a leader, run again. "
+        f"To waive the snapshot, {advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT)}."
     )

@@ -211,8 +211,8 @@ def carries(present: t.Optional[Claim], places: HostPlaces) -> t.Optional[Missin
     """
     if present is not None:
         fix = (
-            "Take another host, or delete that machine in its own store. Where no store has that machine on this host any more, "
-            f"wipe it: {leftovers.WIPE}."
+            "Take another host, or delete that machine in its own store. Never wipe a host whose etcd is still a member. Where no store has "
+            f"that machine on this host any more, wipe it: {leftovers.WIPE}."
         )
         return Missing("Claim", f"claimed by {present.owner()} since {present.claimed_at}", fix)
     evidence = host_facts.evidence(places)

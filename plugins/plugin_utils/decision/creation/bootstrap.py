@@ -17,6 +17,7 @@ from ...objects import kinds
 from ...objects.conditions import HEALTH_MARKS
 from ...objects.instance_data.node_names import is_certain_name
 from .. import terms
+from ..checks.nodes_without_machine import unmanaged_nodes
 from ..snapshot.typed_snapshot import MachineView, View, condition_of
 
 
@@ -113,7 +114,9 @@ def voters_of_nobody(view: View, machine: MachineView) -> list[MemberState]:
     if machine.member is not None or known:
         return []
     matched = {each.member.id for each in view.known if each.member is not None}
-    return [member for member in view.members if member.settled and member.id not in matched]
+    # A control plane Node without a machine has a member of its own.
+    others = {each["name"] for each in unmanaged_nodes(view)} if machine.node_known else set()
+    return [each for each in view.members if each.settled and each.id not in matched and each.name not in others]
 
 
 def _is_off(view: View, machine: MachineView) -> bool:

@@ -40,7 +40,7 @@ def unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
 def _removal(context: Context, machine: MachineView, why: str) -> Outcome:
     if not machine.node_known and machine.member is None:
         return remove_unstarted(machine, why)
-    found = "a Node" if machine.member is None else "an etcd member"
+    found = "a recorded Node" if machine.member is None else "an etcd member"
     text = f"it {why}; the start of its bootstrap is not recorded, and it has {found} all the same"
     return remove_joiner(context, machine, "BootstrapFailed", text)
 

@@ -27,9 +27,9 @@ def leads(view: View, machine: MachineView) -> bool:
 def candidates(
     view: View, machine: Optional[MachineView], machines: Mapping[str, list[Object]], outdated: Collection[str]
 ) -> list[str]:
-    """Return the machines that may take over the leadership, best first.
+    """Return who may take over the leadership, best first.
 
-    `machine` is the one that gives it up (None: a member without a machine does).
+    By machine, or by member where its name is not its Node's. `machine` is the one that gives it up (None: a member without a machine does).
 
     A healthy member comes first, then a machine that no health check found unhealthy, that is up to date, and that is
     newest.
@@ -51,7 +51,16 @@ def candidates(
             each.name,
         )
 
-    return [each.name for each in sorted(others, key=rank)]
+    return [_name(each) for each in sorted(others, key=rank)]
+
+
+def _name(machine: MachineView) -> str:
+    """Return the name by which etcd_leader finds a machine's member.
+
+    Where a host was renamed beneath its etcd that is the member's own.
+    """
+    member = machine.member
+    return machine.name if member is None or member.name == machine.node_name else member.name
 
 
 def hand_over(

@@ -15,6 +15,7 @@ from typing import Any, Optional
 
 from ....module_utils.common import settings
 from ....module_utils.common.values import clip, format_time, parse_time
+from ...documents.names import typed_name
 from ...objects import kinds
 from ...objects.instance_data.node_names import expected_node_name
 from ..checks.nodes_without_machine import silent_since
@@ -60,7 +61,7 @@ def remove_left_behind(view: View) -> Optional[Outcome]:
 
     Once its kubelet has been silent for CONNECTION_GRACE; None where none is due.
     """
-    removals = (removal(view, node, "is a removed machine's") for node in _nodes(view))
+    removals = (removal(view, node, "is a removed machine's") for node, late in _nodes(view) if not late)
     return next(filter(None, removals), None)
 
 
@@ -69,11 +70,16 @@ def left_behind(view: View) -> list[Object]:
 
     As reasons of a decision: when the Node is deleted, or what keeps it.
     """
-    return [reason(LEFT_BEHIND, _said(node)) for node in _nodes(view)]
+    return [reason(LEFT_BEHIND, _said(node, late)) for node, late in _nodes(view)]
 
 
-def _said(node: Object) -> str:
+def _said(node: Object, late: bool) -> str:
     name, since = clip(node["name"], 80), silent_since(node)
+    if late:
+        return (
+            f"Node {name} is called like a machine that was replaced, and registered long after. If that machine's host was started again, turn it off or "
+            f"reset it (kubeadm reset), and delete the Node (kubectl delete node {typed_name(node['name'])}). A worker that was joined by hand may stay"
+        )
     if since is None:
         return (
             f"Node {name} was left behind by a machine that was removed, and its kubelet still reports: the host runs. Turn it off or reset "
@@ -83,19 +89,23 @@ def _said(node: Object) -> str:
     return f"Node {name} was left behind by a machine that was removed; a reconcile after {due} deletes it"
 
 
-def _nodes(view: View) -> list[Object]:
+def _nodes(view: View) -> list[tuple[Object, bool]]:
+    """Return each Node of a removed machine, and whether it registered late.
+
+    Then it may be another host's.
+    """
     members = {member.name for member in view.members}
     machines = [*view.known, *read_workers(view).machines]
     known = {each.node_name for each in machines} | {each.name for each in machines}
     replaced = _replaced(view.control_plane, [each.machine for each in view.known])
     found = [node for node in view.workload.get("leftBehind") or () if node["name"] not in members | known]
-    return [node for node in found if _of_that_bootstrap(node, replaced.get(node["name"]))]
+    return [(node, not _of_that_bootstrap(node, replaced.get(node["name"]))) for node in found]
 
 
 def _of_that_bootstrap(node: Object, replaced: Optional[int]) -> bool:
     """Return whether a Node registered before its machine's kubeadm must have ended.
 
-    Hosts come back under their names: a later Node is that of a worker which was joined by hand.
+    Hosts come back under their names: a later Node may be that of a worker which was joined by hand.
     """
     registered = parse_time(node.get("creationTimestamp"))
     return registered is not None and replaced is not None and registered <= replaced + settings.BOOTSTRAP_BOUND

@@ -62,7 +62,7 @@ def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Opt
     why = machine.infrastructure_gone and f"its provider says: {clip(machine.infrastructure_gone, 80)}"
     if not why and is_left_alone(deployment, machine):
         why = "it is of an earlier template, and no rollout replaces it"
-    if not why:
+    if not why or (not is_left_alone(deployment, machine) and (marked(machine) or deployment.outdates(machine))):
         return None
     text = f"{who}: kubeadm was never started there ({why})"
     return Trouble(CHECK, BOOTSTRAP_FAILED, text, _fix(deployment, machine), False)

@@ -252,7 +252,7 @@ def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | 
     if number is not None and not kubernetes_versions.readable_by(str(target), number):
         rule = f"kubeadm of {target} does not read the cluster's configuration, {kubernetes_versions.api(number).api_version}"
         fix = "Migrate it with the present kubeadm: kubeadm config migrate, then kubeadm init phase upload-config kubeadm."
-        if not target.at_least(kubernetes_versions.api(number).written_from):
+        if kubernetes_versions.written_later(str(target), number):
             fix = (
                 "It is a newer version's, as a rollout that was taken back leaves it. Write what the KubeadmControlPlane says: the module "
                 "kubeadm.control_plane.kubeadm_config_map with cluster and store (docs/workload.md), then begin again."

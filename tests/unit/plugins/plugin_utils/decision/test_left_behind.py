@@ -62,16 +62,30 @@ def test_one_whose_kubelet_reports_is_somebodys_host() -> None:
         lambda b: b.member("gone"),
         lambda b: b.machine("gone", "", age=20),
         lambda b: WorkerBuilder(b, 1).worker("gone", ready=""),
-        lambda b: b.workload["leftBehind"][0].update(creationTimestamp=at(1799)),
-        lambda b: b.annotate(REMEDIATION_FOR, RECORD.replace("2026-01-31T11:00:00Z", "?"), "m3"),
     ],
 )
 def test_not_what_may_be_somebodys(change: Any) -> None:
-    """An etcd member is called like it, or a machine, a worker's too; or its host was joined again, long after its kubeadm must have ended."""
+    """An etcd member is called like it, or a machine, a worker's too."""
     builder = left(healthy(3), 3000)
     change(builder)
     assert decide(builder.build())["action"] != "removeNode"
     assert "NodeLeftBehind" not in reasons(decide(builder.build()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda b: b.workload["leftBehind"][0].update(creationTimestamp=at(1799)),
+        lambda b: b.annotate(REMEDIATION_FOR, RECORD.replace("2026-01-31T11:00:00Z", "?"), "m3"),
+    ],
+)
+def test_one_that_registered_long_after_its_kubeadm_must_have_ended_is_told_alone(change: Any) -> None:
+    """Its host was started again, or is a worker that was joined by hand: nobody here can tell."""
+    builder = left(healthy(3), 3000)
+    change(builder)
+    decision = decide(builder.build())
+    [told] = [each["message"] for each in decision["reasons"] if each["reason"] == "NodeLeftBehind"]
+    assert decision["action"] == "none" and "turn it off" in told and "joined by hand may stay" in told
 
 
 def test_it_is_said_beside_what_else_holds_things_up() -> None:

@@ -167,6 +167,17 @@ class TestMembersOfAnotherName:
         assert decision["action"] == "blocked", says(decision)
         assert any("old-3" in each["message"] and "--initial-cluster" in each["fix"] for each in decision["blockedOn"])
 
+    def test_a_node_without_a_machine_has_it(self) -> None:
+        """It is no other machine's then: that one has lost its own, and goes."""
+        builder = healthy(3).without_member("m3").member("cp-4").node("cp-4")
+        builder = lasting(builder.stored("EtcdMemberHealthy", "False", 600, "m3").deleting("m3"))
+        decision = decide(builder.build())
+        assert not any("whose is the etcd" in each["message"] for each in decision["blockedOn"] + decision["reasons"])
+
+    def test_it_takes_the_leadership_over_by_its_own_name(self) -> None:
+        builder = self.builder("10.0.0.3").without_member("m2").deleting("m1")
+        assert decide(builder.build())["leadership"] == {"from": "m1", "to": ["old-3"]}
+
 
 @pytest.mark.parametrize(
     "change",
