@@ -100,12 +100,16 @@ def _require_taking_part(facts: ClusterFacts, authorities: tuple[str, ...]) -> N
     if away:
         rule = "every Node that has anything of these authorities takes part in their rotation, and these are not Ready"
         fix = "Bring them back."
-        machines = [each.machine for each in away if each.machine]
+        machines = [each.machine for each in away if each.machine and each.control_plane]
         if machines:
             fix += f" Where a machine is gone for good, have it replaced {replace(*machines)}."
-        own = [each.name for each in away if not each.machine and not each.control_plane]
-        if own:
-            fix += f" Where a worker is gone for good: kubectl delete node {' '.join(own)}."
+        # Of one with a Machine, too: in the middle of a rotation reconcile takes out control plane machines alone (_amid_rotation).
+        workers = [each for each in away if not each.control_plane]
+        if workers:
+            fix += f" Where a worker is gone for good: kubectl delete node {' '.join(each.name for each in workers)}."
+            machines = [each.machine for each in workers if each.machine]
+            if machines:
+                fix += f" Once the rotation is over, have its machine replaced {replace(*machines)}."
         names = ", ".join(each.name for each in away)
         raise RefusedAction(PATH, names, rule, f"{fix} Then begin again.")
     require_reachable(facts, {each.name for each in needed})
