@@ -24,6 +24,7 @@ from ..plugin_utils.adoption.control_plane_writer import (
     host_of_machine,
     is_adopted,
     marked_for_deletion,
+    marks_of_deletion,
     other_cluster,
 )
 from ..plugin_utils.adoption.evidence import SPARE, Host, configuration, problems, read_host, workers_left_alone
@@ -82,7 +83,7 @@ class ActionModule(ControlPlaneAction):
         self._require_place(arguments["manifest"])
         store = self.open_store(arguments)
         objects = ClusterObjects.read(store, arguments["namespace"], self._cluster)
-        if objects is not None and not objects.going:
+        if objects is not None:
             self._refuse_amid_rotation(objects)
         self._caller = self._inventory_caller()
         groups = plain(dict(self._task_vars.get("groups") or {}))
@@ -202,6 +203,8 @@ class ActionModule(ControlPlaneAction):
         # Hosts trust the old and the new authority then, and would be taken for another cluster's.
         rotation = unfinished_rotation(objects)
         if rotation is not None:
+            # No Action completes it there.
+            self._refuse(marks_of_deletion([objects.cluster, objects.control_plane]))
             completed = rotation_completed(objects.name, rotation, len(objects.machines))
             text = f"{rotation_told(objects.name, rotation)}, so the hosts' authorities are not those of the store"
             self._refuse([Problem(ROTATION_UNFINISHED, "", text, f"Complete it ({completed}), then adopt again.")])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,13 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.clus
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 STAND_IN = Path(__file__).resolve().parents[1] / "support" / "stand_in_adopted.py"
+# What a rotation of authorities that is not over has in the store.
+ROTATION: dict[str, t.Any] = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "prod-authority-rotation", "namespace": "default"},
+    "data": {},
+}
 
 
 class Adopter:
@@ -100,26 +108,30 @@ def test_everything_that_speaks_against_it_is_told_at_once(adopter: Adopter) -> 
 
 
 def test_what_is_marked_for_deletion_takes_no_machines(adopter: Adopter) -> None:
-    """They would be deleted with it."""
+    """They would be deleted with it. Nor amid a rotation, which no Action completes in such a cluster."""
     adopter.adopt().succeeded()
-    FileStore(str(adopter.user.store)).delete(CLUSTER, "default", "prod")
-    before = adopter.written()
-    run = adopter.adopt().failed()
-    assert "MarkedForDeletion: the store has a mark of deletion on Cluster default/prod: " in run.text
-    assert adopter.written() == before
+    store = FileStore(str(adopter.user.store))
+    store.delete(CLUSTER, "default", "prod")
+    for rotating in (False, True):
+        if rotating:
+            store.create(ROTATION)
+            # The hosts have the new authority beside it.
+            store.modify(SECRET, "default", "prod-ca", lambda each: each["data"].update({"tls.crt": "b2xk"}))
+        before = adopter.written()
+        run = adopter.adopt().failed()
+        assert "MarkedForDeletion: the store has a mark of deletion on Cluster default/prod: " in run.text
+        assert "RotationUnfinished" not in run.text and adopter.written() == before
 
 
 def test_workers_of_a_cluster_that_was_adopted_before(adopter: Adopter) -> None:
     """Not amid a rotation; what its manifest lacks is shown as documents; with them the workers are adopted, and nothing else is."""
     run = adopter.adopt("-e", '{"control_plane_adopt_workers": {}}').succeeded()
     assert "2 worker Nodes stay as they are, and have no Machine: w-1, w-2" in run.text
-    store, secret = FileStore(str(adopter.user.store)), "prod-authority-rotation"
-    store.create(
-        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": secret, "namespace": "default"}, "data": {}}
-    )
+    store = FileStore(str(adopter.user.store))
+    store.create(ROTATION)
     run = adopter.adopt().failed()
     assert "RotationUnfinished: a rotation of certificate authorities is not over" in run.text
-    store.delete(SECRET, "default", secret)
+    store.delete(SECRET, "default", ROTATION["metadata"]["name"])
     run = adopter.adopt().failed()
     assert "ManifestContradicts: the manifest has no MachineDeployment workers" in run.text
     shown = re.search(r"^---\n(?:(?:---|apiVersion:.*|kind:.*|metadata:|spec:| {2}.*)\n)+", run.output, re.MULTILINE)

@@ -85,6 +85,11 @@ def marked_for_deletion(
     ]
     # The stored Cluster may name another KubeadmControlPlane than the manifest.
     stored.append(objects.control_plane if objects is not None else None)
+    return marks_of_deletion(stored)
+
+
+def marks_of_deletion(stored: t.Iterable[t.Optional[t.Mapping[str, t.Any]]]) -> list[Problem]:
+    """Return the problem with those that are marked for deletion."""
     marked = {kinds.label_of(each): "" for each in stored if each and each["metadata"].get("deletionTimestamp")}
     if not marked:
         return []

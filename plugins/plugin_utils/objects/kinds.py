@@ -267,7 +267,7 @@ def pause_of(obj: Mapping[str, Any], going: bool = False) -> str:
         return text
     text += " of an adoption that is not complete"
     if going or (obj.get("metadata") or {}).get("deletionTimestamp"):
-        return f'{text}, and it holds the deletion: docs/adoption.md, "Marked for deletion", says how to start again'
+        return f'{text}, and adopt refuses what is marked for deletion: docs/adoption.md, "Marked for deletion", says how to start again'
     return f"{text}: run the playbook adopt again, which removes it"
 
 

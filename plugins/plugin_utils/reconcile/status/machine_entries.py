@@ -64,7 +64,7 @@ def deployment_statuses(view: View, snapshot: Object, decision: Object) -> list[
                 "name": deployment.name,
                 "version": deployment.version,
                 "paused": deployment.paused,
-                "pausedBecause": kinds.pause_of(deployment.document),
+                "pausedBecause": kinds.pause_of(deployment.document, view.deleting),
                 "deleting": deployment.deleting,
                 "replicas": {
                     "desired": deployment.replicas,

@@ -52,11 +52,13 @@ def test_workers_have_a_line_for_each_deployment_and_a_table() -> None:
     assert table.splitlines()[0].startswith("CLUSTER default/prod   UNHEALTHY: workers not ready: w2")
     assert "  workers    workers: 2 desired, 2 existing, 1 available, 2 up to date; " in table
     assert any(line.split()[:2] == ["w1", "workers"] for line in table.splitlines())
-    for value, said in (
-        ("adoption", "run the playbook adopt again"),
-        ("", "has the annotation cluster.x-k8s.io/paused)"),
+    for value, going, said in (
+        ("adoption", False, "run the playbook adopt again"),
+        ("adoption", True, "adopt refuses what is marked for deletion: docs/adoption.md"),
+        ("", False, "has the annotation cluster.x-k8s.io/paused)"),
     ):
-        data, table = shown(deployment(healthy(3), 1).annotated(paused=value).worker("w1").builder)
+        of = healthy(3).deleting() if going else healthy(3)
+        data, table = shown(deployment(of, 1).annotated(paused=value).worker("w1").builder)
         assert data["machineDeployments"][0]["paused"] is True
         [line] = [each for each in table.splitlines() if each.startswith("  workers    ")]
         assert "v1.20.2 wanted, paused (" in line and said in line
