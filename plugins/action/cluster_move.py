@@ -70,7 +70,7 @@ class ActionModule(ControlPlaneAction):
                     arguments["namespace"], cluster
                 )
                 kept = export.Export(directory, encrypt, decrypt)
-                kept.keep(target.store, arguments["namespace"], cluster, taken.fencing, target.where)
+                kept.keep(target.store, arguments["namespace"], cluster, taken.fencing, target.where, arrived=True)
         finally:
             mover.release()
         if arguments["undo"] and not changed:

@@ -108,7 +108,15 @@ class Export:
             self._store.fenced_by(before)
         self._locks = FileLocks(directory)
 
-    def keep(self, source: Store, namespace: str, cluster: str, fencing: t.Optional[int], where: str) -> list[str]:
+    def keep(
+        self,
+        source: Store,
+        namespace: str,
+        cluster: str,
+        fencing: t.Optional[int],
+        where: str,
+        arrived: bool = False,
+    ) -> list[str]:
         """Update the copy to the API's state; return the changes.
 
         In words. The run after a killed one completes it.
@@ -119,6 +127,7 @@ class Export:
             cluster: its name. One that the API has no more keeps its last copy.
             fencing: the run's number: another run that uses the copy gets a higher one.
             where: how messages name the API.
+            arrived: the cluster was moved to the API just now, from whatever store: a copy that was moved on before has nothing newer.
 
         Raises:
             ControlPlaneFailure: another run uses, or has used, the copy: it may be newer than the API, or was moved to another store; or it is
@@ -133,7 +142,7 @@ class Export:
         mark, kept = self._locks.mark(namespace, cluster), self._store.get(CLUSTER, namespace, cluster)
         if (mark is None and kept is not None) or (mark is not None and mark.state not in (marks.EXPORT, marks.MOVED)):
             raise self._worked_on(f"{namespace}/{cluster}")
-        if mark is not None and mark.state == marks.MOVED and mark.other != where:
+        if mark is not None and mark.state == marks.MOVED and mark.other != where and not arrived:
             raise self._elsewhere(f"{namespace}/{cluster}", mark.other)
         if kept is not None and origin.uid(kept) != origin.uid(here):
             raise self._anothers(f"{namespace}/{cluster}")
@@ -172,9 +181,9 @@ class Export:
 
     def _elsewhere(self, title: str, other: str) -> ControlPlaneFailure:
         return ControlPlaneFailure(
-            f"the copy of {title}'s objects in {self.directory} was worked with, and was moved to {other}: the cluster is kept there, and what this API has "
-            "may be older. Nothing was copied. Give that store in the inventory. Where this API is the cluster's store again, or is that one under "
-            "another name, move that folder aside, then run this again: a new copy is made there."
+            f"the copy of {title}'s objects in {self.directory} was worked with, and was moved to {other}. Nothing was copied. Give that store in the "
+            "inventory if the cluster is still kept there: what this API has is older. If it was moved from there to this API, or this API is that store "
+            "under another name, move that folder aside, then run this again: a new copy is made there."
         )
 
     def _worked_on(self, title: str) -> ControlPlaneFailure:

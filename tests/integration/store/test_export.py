@@ -107,8 +107,12 @@ def test_nobody_works_with_it_unless_they_say_so(api: Options, copy: Options) ->
     assert not lock(copy).get("failed"), "said once"
 
 
-def test_moved_back_it_is_what_the_api_has(api: Options, copy: Options) -> None:
-    """After a restore the API has what it had when the snapshot was taken; the copy is what was worked with meanwhile."""
+@pytest.mark.parametrize("by", ["", "third"])
+def test_moved_back_it_is_what_the_api_has(api: Options, copy: Options, tmp_path: Path, by: str) -> None:
+    """After a restore the API has what it had when the snapshot was taken; the copy is what was worked with meanwhile.
+
+    Also where the cluster comes back by a third store, which the copy says that it was moved to.
+    """
     keep(api)
     said = move(copy, {key: value for key, value in api.items() if key != "export"}, vault_password=PASSWORD)
     assert said["failed"] and "this is a copy" in said["msg"]
@@ -116,10 +120,14 @@ def test_moved_back_it_is_what_the_api_has(api: Options, copy: Options) -> None:
     store = moves.opened(copy, PASSWORD)
     names = [each["metadata"]["name"] for each in store.list(MACHINE, "default")]
     store.modify(MACHINE, "default", names[0], lambda each: each["spec"].update(failureDomain="z"))
-    worked = everything(store)
-    moved = move(copy, dict(api), vault_password=PASSWORD)
+    worked, last = everything(store), copy
+    if by:
+        last = {"type": "file", "path": str(tmp_path / by)}
+        moved = move(copy, last, vault_password=PASSWORD)
+        assert not moved.get("failed"), moved
+    moved = move(last, dict(api), vault_password=PASSWORD)
     assert not moved.get("failed"), moved
-    assert missing(opened(api), worked) == [] and keepers(api, copy) == [0]
+    assert missing(opened(api), worked) == [] and keepers(api, last) == [0]
     # It leaves a copy again.
     assert missing(moves.opened(copy, PASSWORD), worked) == []
     assert opened(api).get(*(CLUSTER, *AT)) is not None
