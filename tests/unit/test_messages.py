@@ -37,7 +37,6 @@ WHOLE = ("CommandFailure", "NodeError", "NspawnError")
 WITHOUT = {
     "action/management_cluster.py": 1,
     "plugin_utils/reconcile/plan_and_reconcile.py": 1,
-    "plugin_utils/reconcile/snapshot_before_change.py": 1,
 }
 
 
