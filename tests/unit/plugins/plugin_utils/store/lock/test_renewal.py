@@ -49,9 +49,12 @@ class TestRenewal:
         file_lock.acquire(store, "default", "prod", as_run(sleepers()))
         pid = one_renewer(store)
         assert os.getpgid(pid) != os.getpgid(0)
+        # From its first renewal on; before, its process is seen and not yet at work.
+        folder = os.path.join(store, "default/locks/prod")
+        wait_for_count(folder, 1, 0)
         os.kill(pid, signal.SIGINT)
         os.kill(pid, signal.SIGHUP)
-        wait_for_count(os.path.join(store, "default/locks/prod"), 1, 1)
+        wait_for_count(folder, 1, count(folder, 1))
 
     def test_it_ends_with_the_release(self, store, sleepers):
         lease = file_lock.acquire(store, "default", "prod", as_run(sleepers()))
