@@ -350,10 +350,7 @@ def test_a_mark_that_was_left_over_in_a_dead_target_is_taken_off(
     """The move was taken back without it, and the cluster went to a third store: what the message says is the way there."""
     copies = copied_objects.Copies(opened(other), "default", "there")
     copies.bring(cluster_graph.Graph(opened(files), *AT))
-    locks = opening.open_locks(other)
-    locks.take(*AT)
-    locks.set_mark(*AT, marks.Mark(marks.ARRIVING, "a1", opening.title(files)))
-    locks.release_own(*AT)
+    note(other, marks.ARRIVING, opening.title(files))
     third = {"type": "file", "path": str(tmp_path / "third")}
     assert not move(files, third).get("failed")
     before, said = everything(opened(third)), move(third, other)
