@@ -257,5 +257,5 @@ def written_later(version: str, number: int) -> bool:
 
 def readable_by(version: str, number: int) -> bool:
     """Return whether kubeadm of this version reads API `number` (docs/reference/kubeadm.md, "API versions")."""
-    one, at = api(number), parse(version)
-    return at.at_least(one.written_from) and (one.read_until is None or not at.at_least(one.read_until + 1))
+    until = api(number).read_until
+    return not written_later(version, number) and (until is None or not parse(version).at_least(until + 1))

@@ -90,7 +90,9 @@ def marked_for_deletion(
 
 def marks_of_deletion(stored: t.Iterable[t.Optional[t.Mapping[str, t.Any]]]) -> list[Problem]:
     """Return the problem with those that are marked for deletion."""
-    marked = {kinds.label_of(each): "" for each in stored if each and each["metadata"].get("deletionTimestamp")}
+    marked = dict.fromkeys(
+        kinds.label_of(each) for each in stored if each and each["metadata"].get("deletionTimestamp")
+    )
     if not marked:
         return []
     text = f"the store has a mark of deletion on {', '.join(marked)}: machines that were adopted now would be deleted with it"
@@ -240,4 +242,4 @@ def _age(host: Host) -> tuple[str, str]:
     return (str(node.get("creationTimestamp") or ""), str(node["name"]))
 
 
-__all__ = ["Writer", "host_of_machine", "is_adopted", "marked_for_deletion", "other_cluster"]
+__all__ = ["Writer", "host_of_machine", "is_adopted", "marked_for_deletion", "marks_of_deletion", "other_cluster"]

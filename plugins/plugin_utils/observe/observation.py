@@ -129,11 +129,10 @@ def _bootstrap_unit(objects: ClusterObjects, caller: Caller, machine: Object) ->
     if answer.failed:
         return {"bootstrapUnit": {"answers": False, "state": "", "message": answer.message}}
     said = machine_facts(answer.result["observation"])["bootstrap"]
-    # A machine whose own record can't be read says as little of kubeadm as one that is silent.
-    answers = said["state"] != UNKNOWN
-    return {
-        "bootstrapUnit": {"answers": answers, "state": said["state"] if answers else "", "message": said["message"]}
-    }
+    if said["state"] == UNKNOWN:
+        # A machine whose own record can't be read says as little of kubeadm as one that is silent.
+        return {"bootstrapUnit": {"answers": False, "state": "", "message": said["message"]}}
+    return {"bootstrapUnit": {"answers": True, "state": said["state"], "message": said["message"]}}
 
 
 def add_detached(objects: ClusterObjects, snapshot: Object) -> bool:

@@ -85,7 +85,7 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
     try:
         migration = corefile_migration.migrate(running, before.tag, after.tag)
         if volume.key == BACKUP and data.get(KEY) and not _is_migrated(data[KEY], running, before.tag):
-            # An earlier run was interrupted, and it did not write this: somebody has been there since.
+            # An earlier run was interrupted, and it did not write this: a user has edited it since.
             migration = corefile_migration.migrate(data[KEY], before.tag, after.tag)
             warnings.append(
                 f"CoreDNS runs with the key {BACKUP}, and {KEY} was changed meanwhile: it is migrated as it is and takes effect."

@@ -136,19 +136,18 @@ def _merge(view: View, facts: Facts, kinds: Sequence[str]) -> tuple[str, str]:
     return worst, bullets(texts)
 
 
-def _etcd_unknown(view: View, kind: str, is_initialized: bool) -> Any:
+def _etcd_unknown(view: View, kind: str, is_initialized: bool) -> Optional[Object]:
     """Return the condition where this cluster's etcd is unknown, else None."""
     other = another_cluster(view.control_plane, view.etcd)
     if not other and view.etcd_known:
         return None
-    text = (
-        f"etcd {other}" if other else f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}"
-    )
-    unknown = condition(kind, terms.UNKNOWN, INSPECTION_FAILED, text)
-    return unknown if other else _connection(view, kind, is_initialized) or unknown
+    if other:
+        return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, f"etcd {other}")
+    text = f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}"
+    return _connection(view, kind, is_initialized) or condition(kind, terms.UNKNOWN, INSPECTION_FAILED, text)
 
 
-def _connection(view: View, kind: str, is_initialized: bool) -> Any:
+def _connection(view: View, kind: str, is_initialized: bool) -> Optional[Object]:
     if not is_initialized and not view.reachable:
         return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Waiting for the control plane to be initialized")
     if view.reachable:
@@ -159,7 +158,7 @@ def _connection(view: View, kind: str, is_initialized: bool) -> Any:
 def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
     kind = types.ETCD_CLUSTER_HEALTHY
     if unknown := _etcd_unknown(view, kind, is_initialized):
-        return dict(unknown)
+        return unknown
     worst, text = _merge(view, facts, types.ETCD_CONDITIONS)
     lines = [text] if text else []
     for member in strangers(view):
@@ -186,7 +185,7 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
     """
     kind = "EtcdClusterAvailable"
     if unknown := _etcd_unknown(view, kind, is_initialized):
-        return dict(unknown)
+        return unknown
     figures = quorum.figures(view.members)
     text = f"{figures.healthy} of {figures.voters} voters are healthy, {figures.quorum} are needed"
     if _alarmed(view):
@@ -254,7 +253,7 @@ def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
     kind = types.CONTROL_PLANE_COMPONENTS_HEALTHY
     found = _connection(view, kind, is_initialized)
     if found is not None:
-        return dict(found)
+        return found
     kinds = types.COMPONENT_CONDITIONS + ((types.ETCD_POD_HEALTHY,) if view.managed_etcd else ())
     worst, text = _merge(view, facts, kinds)
     lines = [text] if text else []

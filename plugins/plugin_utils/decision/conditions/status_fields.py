@@ -151,7 +151,7 @@ def machine_status(
             status["nodeInfo"] = dict(machine.node["nodeInfo"])
     expiry = expiry_of(machine)
     if expiry is not None or "certificatesExpiryDate" in before:
-        # None removes the stored one, which nobody vouches for any more.
+        # None removes the stored one, which may be of certificates that have been renewed since.
         status["certificatesExpiryDate"] = None if expiry is None else format_time(expiry)
     return status
 

@@ -58,11 +58,16 @@ def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Opt
         said = machine.bootstrap_message or machine.infrastructure_gone or "its end was not observed"
         text = f"{who}: its bootstrap failed ({said})"
         return Trouble(CHECK, BOOTSTRAP_FAILED, text, _fix(deployment, machine), False)
-    # What is marked or outdated is otherwise replaced; what is left is resumed.
-    why = machine.infrastructure_gone and f"its provider says: {clip(machine.infrastructure_gone, 80)}"
-    if not why and is_left_alone(deployment, machine):
+    left_alone = is_left_alone(deployment, machine)
+    if not left_alone and (marked(machine) or deployment.outdates(machine)):
+        # Another one is made in its place.
+        return None
+    if machine.infrastructure_gone:
+        why = f"its provider says: {clip(machine.infrastructure_gone, 80)}"
+    elif left_alone:
         why = "it is of an earlier template, and no rollout replaces it"
-    if not why or (not is_left_alone(deployment, machine) and (marked(machine) or deployment.outdates(machine))):
+    else:
+        # It is resumed.
         return None
     text = f"{who}: kubeadm was never started there ({why})"
     return Trouble(CHECK, BOOTSTRAP_FAILED, text, _fix(deployment, machine), False)
