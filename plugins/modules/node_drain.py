@@ -20,7 +20,7 @@ description:
     Static pods and those of DaemonSets stay, and their volumes are not waited for. Pods without a controller and emptyDir volumes are lost.
   - C(kubectl drain) runs as a transient systemd unit C(kubeadm-control-plane-drain-<Node>), which outlives this call. A
     later call finds it, and never starts a second one. What a PodDisruptionBudget refuses is tried again until
-    O(timeout).
+    O(timeout). When the Node is uncordoned and no call follows, the unit ends within two minutes.
   - O(timeout) and O(volumes_timeout) are counted by this node's clock from the first call on, also over many calls. A
     call that waits in vain for O(wait) seconds is no failure, and neither is a bound that has passed - see RV(state).
   - With O(state=absent), ends the unit and makes the Node schedulable again.
@@ -57,6 +57,7 @@ options:
     description:
       - The Node's kubelet does not answer. Its pods get a second to end, and those that were asked to end are not waited for, nor are its volumes.
       - Without it, the Node shows it, by a condition Ready that is Unknown or by its taint C(node.kubernetes.io/unreachable).
+      - The unit repeats this only while the Node shows it. Once it does not, the next call starts the unit again as it is called then.
     type: bool
   skip_drain:
     description: Neither cordon the Node nor evict pods, wait for its volumes alone.

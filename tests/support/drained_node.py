@@ -65,6 +65,18 @@ class Lab:
         unit = DrainUnit(name, str(self.directory), self.kubectl, self.systemd)
         return Drain(name, api, unit, str(self.directory), lambda: self.seconds, self.identity)
 
+    def kubectl_that(self, folder: Path, **does: str) -> t.Callable[[str], int]:
+        """Have kubectl do what a shell script does, by its subcommand; return the count of a subcommand's calls."""
+        cases = "".join(
+            f'    *" {name} "*) echo >> {folder}/{name}-calls; {script} ;;\n' for name, script in does.items()
+        )
+        wrapper = folder / "kubectl"
+        wrapper.write_text(f'#!/bin/sh\ncase "$*" in\n{cases}esac\nexec {self.kubectl[0]} "$@"\n')
+        wrapper.chmod(0o755)
+        self.kubectl = (str(wrapper), *self.kubectl[1:])
+        counts = {name: folder / f"{name}-calls" for name in does}
+        return lambda name: counts[name].read_text().count("\n") if counts[name].exists() else 0
+
     def pod(self, name: str, namespace: str = "default", **more: t.Any) -> None:
         """A pod that runs on the Node."""
         metadata = {"name": name, "labels": {"app": name}, **more.pop("metadata", {})}

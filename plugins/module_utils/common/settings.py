@@ -154,9 +154,10 @@ MOVED_PORT_SECONDS = 2.0
 
 # Where the Machine sets none: Cluster API waits for ever there, which nobody sees at night.
 DRAIN_SECONDS = 600
-# Of a drain without any bound, where a person then says how to go on; and of one attempt of kubectl's.
+# Of a drain without any bound, where a person then says how to go on; and of one attempt of kubectl's, whose pods get one second
+# where the kubelet is silent: it is soon asked again whether that still is.
 LONGEST_DRAIN_SECONDS = 86400
-DRAIN_ATTEMPT_SECONDS = 60
+DRAIN_ATTEMPT_SECONDS, SILENT_DRAIN_ATTEMPT_SECONDS = 60, 10
 VOLUME_DETACH_SECONDS = 300
 NODE_DELETION_SECONDS = 10
 # Where neither of these bounds a part.

@@ -26,14 +26,13 @@ from ..common.https import Unreachable
 from ..common.values import condition_of, format_time, read_moment, shortened
 from . import attached_volumes, node_identity
 from .api import ApiClient, ApiError
-from .drain_unit import DrainUnit
+from .drain_unit import UNREACHABLE, DrainUnit
 
 DIRECTORY = f"{STATE_DIRECTORY}/drain"
 RUNNING, DRAINED, TIMED_OUT, ABSENT = "Running", "Drained", "TimedOut", "Absent"
 _POLL_SECONDS = 0.5
 _SHOWN = 5
 _NODE_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-_UNREACHABLE = "node.kubernetes.io/unreachable"
 # The scheduler may bind a pod before it sees the cordon: neither a look that cordons, nor a kubectl that it starts, tells that a Node is empty.
 _EARLY = "early"
 
@@ -183,6 +182,9 @@ class Drain:
             if pods and record.get("ended"):
                 # It was drained once, and used again since: what was true then says nothing of these pods.
                 record = self._new(node)
+            if record.get("silent") is not wanted.unreachable:
+                # A kubelet that reports again gives the pods their own time: neither what drains a silent one's Node, nor its success, is for this one.
+                record.pop("unit", None)
             over, changed = wanted.skip_drain, False
             late = self._late(record["startedAt"], wanted.timeout, wanted.started_at)
             if not over:
@@ -217,12 +219,12 @@ class Drain:
             self._cordon(on=True)
             changed = True
         record["cordoned"] = True
-        if pods and not self._unit.running():
+        if pods and not ("unit" in record and self._unit.running()):
             seconds = None
             if wanted.timeout:
                 seconds = int(wanted.timeout - (self._now() - self._begun(record["startedAt"], wanted.started_at))) + 1
             self._unit.start(seconds=seconds, unreachable=bool(wanted.unreachable))
-            record["unit"] = "started" if cordoned else _EARLY
+            record.update(unit="started" if cordoned else _EARLY, silent=wanted.unreachable)
             changed = True
         return changed
 
@@ -379,7 +381,7 @@ def _resolved(wanted: Wanted, node: t.Mapping[str, t.Any]) -> Wanted:
     taints = (node.get("spec") or {}).get("taints") or []
     # The node lifecycle controller says so in both places when the kubelet's lease is no longer renewed.
     silent = condition_of(node, "Ready").get("status") == "Unknown"
-    return replace(wanted, unreachable=silent or any(each.get("key") == _UNREACHABLE for each in taints))
+    return replace(wanted, unreachable=silent or any(each.get("key") == UNREACHABLE for each in taints))
 
 
 def _unschedulable(node: t.Mapping[str, t.Any]) -> bool:

@@ -21,6 +21,8 @@ from ..common import kubernetes_facts, settings, systemd_units
 from ..common.guard import NodeError, read_text, write_atomically
 from ..common.kubernetes_versions import parse
 
+# The taint of a Node whose kubelet is silent.
+UNREACHABLE = "node.kubernetes.io/unreachable"
 # Of a Node's name; systemd takes 255 characters for all of a unit's.
 _LONGEST_NAME = 180
 _LAST_WORDS = 400
@@ -29,7 +31,8 @@ _FAILURE = re.compile(r"\s*(error|unable to|the connection|no such)", re.IGNOREC
 _PATIENCE = re.compile(r"will retry after|timeout reached|timed out waiting|unable to drain node .*, aborting")
 
 # kubectl ends at what it can't do now (its API server restarts, a budget refuses until its own timeout): it is run again,
-# with what it says kept for one attempt only. Without the Node there is nothing left to drain.
+# with what it says kept for one attempt only. As each attempt cordons, none is made of a Node that was uncordoned, or that
+# could not be observed. Without the Node there is nothing left to drain.
 _SCRIPT = """\
 #!/bin/sh
 # Made by kubeadm.control_plane.
@@ -41,10 +44,22 @@ while :; do
     mv -f output last-output
     echo "$kcp_rc" > result.partial && mv -f result.partial result
     [ "$kcp_rc" -eq 0 ] && exit 0
-    case $({get} 2>&1 < /dev/null) in *"(NotFound)"*) exit 0 ;; esac
-    sleep 3
+    while :; do
+        sleep 3
+        case $({get} 2>&1 < /dev/null) in
+            *"(NotFound)"* | *"cordoned=;"*) exit 0 ;;
+            {again}) break ;;
+            *"cordoned=true;"*) exit 0 ;;
+        esac
+    done
 done
 """
+_OBSERVED = (
+    'cordoned={.spec.unschedulable};ready={.status.conditions[?(@.type=="Ready")].status};taints={.spec.taints[*].key};'
+)
+_CORDONED = '*"cordoned=true;"*'
+# What a kubelet that reports again has to end gets the pods' own time: that is for the next call to start.
+_CORDONED_AND_SILENT = f'*"cordoned=true;ready=Unknown;"* | {_CORDONED}{UNREACHABLE}*'
 
 
 @dataclass(frozen=True)
@@ -96,7 +111,8 @@ class DrainUnit:
     def start(self, *, seconds: t.Optional[int], unreachable: bool) -> None:
         """Start the unit.
 
-        It ends when the Node is drained or deleted, or after ``seconds`` (None: no timeout).
+        It ends when the Node is drained or deleted, after ``seconds`` (None: no timeout), and between two attempts when the
+        Node was uncordoned, or reports again where it was started for an ``unreachable`` one.
 
         Raises:
             NodeError: kubectl is not usable, or systemd refused.
@@ -106,12 +122,17 @@ class DrainUnit:
             "drain",
             self.node,
             *self._options(unreachable),
-            f"--timeout={settings.DRAIN_ATTEMPT_SECONDS}s",
+            f"--timeout={settings.SILENT_DRAIN_ATTEMPT_SECONDS if unreachable else settings.DRAIN_ATTEMPT_SECONDS}s",
         ]
-        get = [*self.kubectl, "get", "node", self.node, "--output=name"]
+        get = [*self.kubectl, "get", "node", self.node, f"--output=jsonpath={_OBSERVED}"]
         shutil.rmtree(self._work, ignore_errors=True)
         os.makedirs(self._work, mode=0o700)
-        script = _SCRIPT.format(work=shlex.quote(self._work), drain=shlex.join(words), get=shlex.join(get))
+        script = _SCRIPT.format(
+            work=shlex.quote(self._work),
+            drain=shlex.join(words),
+            get=shlex.join(get),
+            again=_CORDONED_AND_SILENT if unreachable else _CORDONED,
+        )
         path = os.path.join(self._work, "run.sh")
         write_atomically(path, script.encode(), 0o600)
         bound = [] if seconds is None else ["timeout", "--kill-after=10", str(max(1, seconds))]

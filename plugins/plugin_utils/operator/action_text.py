@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...module_utils.common.legible import block, lines, one_line
@@ -136,27 +136,38 @@ def _half_upgraded(execution: Execution, cluster: str) -> str:
 
 
 def _cordoned(execution: Execution) -> list[str]:
-    """Return the line on an ended Action's Nodes that are still cordoned.
+    """Return the lines on an ended Action's cordoned Nodes.
 
-    No later Action uncordons them: it leaves a Node as unschedulable as it found it. [] without any.
+    A drain may still run there. No later Action uncordons them: it leaves a Node as unschedulable as it found it. [] without any.
     """
-    nodes = set()
+    drained: set[str] = set()
+    drains: set[str] = set()
+    # Cordoned before the Action: their kubectlUncordon leaves all as it is.
+    held = set((execution.plan["facts"].get("extra") or {}).get("unschedulable") or [])
     for group in execution.plan["groups"]:
         for task in execution.tasks_of(group):
+            node = str(task["spec"]["nodeName"])
             for record in (task.get("status") or {}).get("commands") or []:
+                done = record.get("completionTime") and not record.get("skipped")
                 if record.get("name") == "kubectlDrain":
-                    nodes.add(str(task["spec"]["nodeName"]))
-                elif (
-                    record.get("name") == "kubectlUncordon"
-                    and record.get("completionTime")
-                    and not record.get("skipped")
-                ):
-                    nodes.discard(str(task["spec"]["nodeName"]))
-    nodes -= set((execution.plan["facts"].get("extra") or {}).get("unschedulable") or [])
-    names = [typed_name(each) for each in sorted(nodes)]
-    return (
-        [f"Drained and still cordoned, no pod is scheduled there: kubectl uncordon {' '.join(names)}"] if names else []
-    )
+                    (drained if done else drains).add(node)
+                elif record.get("name") == "kubectlUncordon" and done and node not in held:
+                    drained.discard(node)
+                    drains.discard(node)
+    drained -= drains | held
+    text = []
+    if drained:
+        text.append(f"Drained and still cordoned, no pod is scheduled there: kubectl uncordon {_typed(drained)}")
+    if drains:
+        text.append(
+            f"Still cordoned, and a drain that was not completed may still run: kubectl uncordon {_typed(drains)} ends it within two minutes. "
+            "To cordon a Node again, wait until then."
+        )
+    return text
+
+
+def _typed(nodes: Iterable[str]) -> str:
+    return " ".join(typed_name(each) for each in sorted(nodes))
 
 
 def _failed(execution: Execution, step: Step, label: str, option: str) -> list[str]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -223,23 +224,88 @@ def test_a_unit_that_was_killed_is_started_again(lab: Lab) -> None:
 
 
 def test_what_kubectl_could_not_do_is_told_and_tried_again_by_the_same_unit(lab: Lab, tmp_path: Path) -> None:
-    wrapper = tmp_path / "kubectl"
-    wrapper.write_text(
-        f"""#!/bin/sh
-case "$*" in
-    *" drain "*) [ -e {tmp_path}/well ] || {{ echo "error: the door is shut"; exit 1; }} ;;
-esac
-exec {lab.kubectl[0]} "$@"
-"""
-    )
-    wrapper.chmod(0o755)
-    lab.kubectl = (str(wrapper), *lab.kubectl[1:])
+    shut = f'[ -e {tmp_path}/well ] || {{ echo "error: the door is shut"; exit 1; }}'
+    lab.kubectl_that(tmp_path, drain=shut)
     lab.pod("web")
     lab.drain()
     until("it is told", lambda: "kubectl said: error: the door is shut" in lab.drain().message)
     (tmp_path / "well").touch()
     until("the pod is evicted", lambda: lab.ending("web"))
     assert len(lab.systemd.started) == 1
+
+
+SILENT = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+
+
+@pytest.mark.parametrize(
+    ("silent", "meanwhile", "left"),
+    [
+        (False, "uncordon cp-2", False),
+        (True, "uncordon cp-2", False),
+        (True, "taint node cp-2 node.kubernetes.io/unreachable-", True),
+        (False, "delete node cp-2", None),
+    ],
+)
+def test_a_drain_ends_by_itself_where_it_is_no_longer_what_the_node_needs(
+    lab: Lab, tmp_path: Path, silent: bool, meanwhile: str, left: t.Optional[bool]
+) -> None:
+    """Nobody asks again: the run was ended, and its machine's unit alone is left. What the API doesn't answer says nothing."""
+    real = " ".join(lab.kubectl)
+    asked = lab.kubectl_that(
+        tmp_path,
+        drain=f'{lab.kubectl[0]} "$@" --timeout=1s; kcp_rc=$?; {real} {meanwhile}; exit $kcp_rc',
+        get=f'[ -e {tmp_path}/asked ] || {{ touch {tmp_path}/asked; echo "error: no answer" >&2; exit 1; }}',
+    )
+    if silent:
+        lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"taints": [SILENT]}})
+    lab.pod("db")
+    lab.budget("db", 0)
+    lab.drain()
+    until("the unit ends", lambda: all(each.poll() == 0 for each in lab.systemd.processes.values()))
+    node = lab.workload.get(f"{NODES}/{NAME}")
+    assert (node and bool(node["spec"].get("unschedulable"))) == left
+    assert (asked("drain"), asked("get")) == (1, 2)
+    assert not lab.ending("db")
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_drain_is_repeated_while_the_node_needs_it(lab: Lab, tmp_path: Path, silent: bool) -> None:
+    asked = lab.kubectl_that(tmp_path, drain=f'exec {lab.kubectl[0]} "$@" --timeout=1s')
+    if silent:
+        lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"taints": [SILENT]}})
+    lab.pod("db")
+    lab.budget("db", 0)
+    lab.drain()
+    until("it was asked again", lambda: asked("drain") > 1)
+    lab.budget("db", 1)
+    until("the pod is evicted", lambda: lab.ending("db"))
+
+
+def test_a_kubelet_that_reports_again_gives_pods_their_own_time(lab: Lab) -> None:
+    lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"taints": [SILENT]}})
+    for name in ("db", "web"):
+        lab.pod(name, terminationGracePeriodSeconds=3600)
+    lab.budget("db", 0)
+    lab.drain()
+    until("the other pod is evicted", lambda: lab.ending("web"))
+    lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"taints": None}})
+    assert lab.drain().changed and not lab.drain().changed
+    lab.budget("db", 1)
+    until("the pod is evicted", lambda: lab.ending("db"))
+    assert lab.workload.there(f"{PODS}/db")["metadata"]["deletionGracePeriodSeconds"] == 3600
+
+
+def test_pods_of_a_kubelet_that_reports_again_are_waited_for(lab: Lab) -> None:
+    """They were asked to end while it was silent, which counts as drained for a silent one alone."""
+    lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"taints": [SILENT], "unschedulable": True}})
+    lab.pod("web")
+    lab.drain()
+    until("kubectl has ended", lambda: all(each.poll() == 0 for each in lab.systemd.processes.values()))
+    lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"taints": None}})
+    report = lab.drain()
+    assert (report.state, report.pods) == ("Running", ("default/web",))
+    lab.kubelet_ends("web")
+    assert lab.drain(wait=20).state == "Drained"
 
 
 def test_a_name_that_is_none_is_refused(lab: Lab) -> None:
