@@ -28,7 +28,7 @@ from ..plugin_utils.adoption.control_plane_writer import (
     other_cluster,
 )
 from ..plugin_utils.adoption.evidence import SPARE, Host, configuration, problems, read_host, workers_left_alone
-from ..plugin_utils.adoption.host_problems import SILENT, AnyHost, Problem, unfit, without_spares
+from ..plugin_utils.adoption.host_problems import SILENT, AnyHost, Problem, other_etcds, unfit, without_spares
 from ..plugin_utils.adoption.machine_writer import node_name
 from ..plugin_utils.adoption.workers import worker_survey
 from ..plugin_utils.adoption.workers.worker_evidence import WorkerHost, worker_problems
@@ -111,6 +111,7 @@ class ActionModule(ControlPlaneAction):
         known = {each.name for each in workers.all_hosts}
         notes = [words for host, words in left_out if host not in known] + workers.notes
         notes += more + self._drift(hosts, manifest)
+        notes += other_etcds([*hosts, *workers.all_hosts])
         notes += workers_left_alone(hosts, worker_survey.adopted_nodes(workers))
         writer = Writer(store, manifest, hosts, now_rfc3339(), self._call_claim)
         self.check_lock(arguments)

@@ -13,6 +13,7 @@ import uuid
 
 from ..module_utils.common import settings
 from ..module_utils.common.values import now_rfc3339
+from ..module_utils.node.bootstrap.leftovers import OTHER_ETCD
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, Machine
@@ -278,7 +279,9 @@ class ActionModule(ControlPlaneAction):
         if answer.failed:
             if claim.get("state") != CLAIMING:
                 self._record({"claim": {**claim, "inventoryHost": host, "state": claim.get("state") or CLAIMED}})
-            wipe = "" if consent else f"If what the host carries may be lost, run again with -e {CONSENT}={host}. "
+            # The host says itself where no consent helps.
+            helpless = consent or answer.result.get("reason") == OTHER_ETCD
+            wipe = "" if helpless else f"If what the host carries may be lost, run again with -e {CONSENT}={host}. "
             raise ControlPlaneFailure(
                 f"machine {self._name} was not deleted: its inventory host {host} was not released. {answer.message} "
                 f"{wipe}If the host is to be left as it is, -e {FORGET}={host} gives it up unwiped."

@@ -138,6 +138,7 @@ options:
       - With O(state=absent), consent to wipe the host whatever it carries. What it carries is lost.
       - A host whose etcd answers and is a member beside others is refused all the same. Where its etcd gives no list of its members,
         RV(message) says so.
+      - So is a host with an etcd that kubeadm did not make, such as an external one, while it runs, or has its data in C(/var/lib/etcd) beside an API server.
     type: bool
     default: false
 extends_documentation_fragment:

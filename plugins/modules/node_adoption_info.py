@@ -91,6 +91,10 @@ adoption:
       type: list
       elements: dict
       returned: success
+    otherEtcd:
+      description: Which etcd is on the host that kubeadm did not make; empty without one. Such a host is never reset.
+      type: str
+      returned: success
 worker:
   description: What is needed to adopt the machine as a worker; null where it carries a control plane.
   returned: success
@@ -113,6 +117,10 @@ worker:
       description: As RV(adoption.missing).
       type: list
       elements: dict
+      returned: success
+    otherEtcd:
+      description: As RV(adoption.otherEtcd).
+      type: str
       returned: success
 """
 

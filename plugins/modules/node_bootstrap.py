@@ -181,7 +181,8 @@ options:
     description:
       - With O(state=absent), consent to delete etcd's data on this machine. If it is the last member, the cluster's
         data is lost.
-      - Even then, a machine whose etcd still runs as a member beside others is refused.
+      - Even then, a machine whose etcd still runs as a member beside others is refused, and one with an etcd that kubeadm did not make, while that runs, or
+        has its data in C(/var/lib/etcd) beside an API server.
     type: bool
     default: false
 extends_documentation_fragment:

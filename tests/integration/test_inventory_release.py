@@ -148,16 +148,16 @@ def test_a_host_that_does_not_answer_stays_claimed(tmp_path: Path) -> None:
     assert stored.status()["claim"]["state"] == "Releasing" and stored.status()["state"] == "running"
 
 
-@pytest.mark.parametrize("consent", [False, True])
-def test_a_consent_that_was_given_is_not_asked_for_again(tmp_path: Path, consent: bool) -> None:
+@pytest.mark.parametrize(("consent", "reason"), [(False, ""), (True, ""), (False, "OtherEtcd")])
+def test_a_consent_that_was_given_or_helps_nothing_is_not_asked_for(tmp_path: Path, consent: bool, reason: str) -> None:
     """The host refuses in any case, a member of another cluster's etcd say: what is left is to give it up unwiped."""
     stored = Stored(tmp_path, **claimed("refusing"))
-    answer = {"failed": True, "msg": "The etcd on this machine is a member beside others."}
+    answer = {"failed": True, "msg": "The etcd on this machine is a member beside others.", "reason": reason}
     stored.python.write_text(f"#!/bin/sh\ncat > /dev/null\necho '{json.dumps(answer)}'\n")
     stored.python.chmod(0o755)
     said = stored.release(consent_wipe=["refusing"] if consent else [])["msg"]
     assert f"its inventory host refusing was not released. {answer['msg']}" in said
-    assert ("-e machine_inventory_consent_wipe=refusing" in said) is not consent
+    assert ("-e machine_inventory_consent_wipe=refusing" in said) is not (consent or bool(reason))
     assert (
         "If the host is to be left as it is, -e machine_inventory_consent_forget=refusing gives it up unwiped" in said
     )

@@ -90,8 +90,8 @@ def fitness(
         now: the controller's time in seconds since the epoch, None where the clocks are not to be compared.
 
     Returns:
-        ``claim`` (as node/host/claim.py documents it, None where the host has none) and ``missing``
-        ([{check, message, fix}]).
+        ``claim`` (as node/host/claim.py documents it, None where the host has none), ``missing``
+        ([{check, message, fix}]) and ``otherEtcd`` (which etcd is there that kubeadm did not make, "" without one).
     """
     where = places or HostPlaces()
     missing = []
@@ -104,7 +104,11 @@ def fitness(
     version = host_facts.version_of([where.kubelet, "--version"])
     wanted = host_fitness.Wanted(version, address=_own_address(observation), now=now, ca_cert_hash=carried)
     missing += [each.document() for each in host_fitness.lacks(wanted, where)]
-    return {"claim": claim.document() if claim is not None else None, "missing": missing}
+    return {
+        "claim": claim.document() if claim is not None else None,
+        "missing": missing,
+        "otherEtcd": host_facts.other_etcd(where)[0],
+    }
 
 
 def worker(
@@ -121,13 +125,13 @@ def worker(
 
     Returns:
         ``caCertHash`` (kubeadm's hash of the cluster's CA, "" where kubeadm joined this host to none), ``kubeletArguments`` ([[name, value]]), and
-        ``claim`` and ``missing`` as :func:`fitness` has them, without the address: only the cluster's API knows that of a worker.
+        ``claim``, ``missing`` and ``otherEtcd`` as :func:`fitness` has them, without the address: only the cluster's API knows that of a worker.
     """
     found = fitness(observation, now, host_places)
     return {
+        **found,
         "caCertHash": host_facts.ca_cert_hash(host_places or HostPlaces()),
         "kubeletArguments": kubelet_arguments(read_text((places or Places()).kubelet_flags)),
-        "claim": found["claim"],
         "missing": [each for each in found["missing"] if each["check"] != "Address"],
     }
 

@@ -9,6 +9,8 @@ import typing as t
 from collections import defaultdict
 from dataclasses import dataclass
 
+from ...module_utils.common.values import clip
+
 Object = dict[str, t.Any]
 SILENT = "HostUnreachable"
 CLAIM_FILE = "/var/lib/kubeadm-control-plane/claim.json"
@@ -134,3 +136,16 @@ def unfit(hosts: t.Sequence[AnyHost], claim_id: t.Callable[[AnyHost], str]) -> l
             text = f"{each.get('message')} ({each.get('check')})"
             found.append(Problem("HostUnfit", host.name, text, str(each.get("fix") or "")))
     return found
+
+
+def other_etcds(hosts: t.Sequence[AnyHost]) -> list[str]:
+    """Return notes on hosts with an etcd that kubeadm did not make.
+
+    None of them is ever reset.
+    """
+    return [
+        f"{host.name}: {clip(str(host.adoption['otherEtcd']), 500)}, which kubeadm did not make: reconcile and delete refuse to reset this host as long as "
+        "it is there. Move that etcd away before this machine has to go"
+        for host in hosts
+        if host.adoption.get("otherEtcd")
+    ]

@@ -32,6 +32,7 @@ class Host:
         self.done: list[str] = []
         (folder / "proc").mkdir(parents=True)
         put(Path(self.node.etcd_data) / "member/wal/0.wal")
+        put(Path(self.node.kubernetes, "manifests/etcd.yaml"))
         pki = Path(self.node.kubernetes, "pki")
         files = zip(
             dataclasses.astuple(cluster.credentials), ("ca.crt", "healthcheck-client.crt", "healthcheck-client.key")

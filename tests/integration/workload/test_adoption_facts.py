@@ -151,6 +151,20 @@ def test_whose_the_host_is_and_what_it_lacks(host: Host, tmp_path: Path) -> None
     assert found["claim"] is None and found["missing"][0]["check"] == "Claim"
 
 
+@pytest.mark.parametrize("made_by", ["", "etcd.yaml"])
+def test_which_etcd_kubeadm_did_not_make(host: Host, tmp_path: Path, made_by: str) -> None:
+    """Of a worker, too: neither host is ever reset."""
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "etcd/member").mkdir(parents=True)
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / (made_by or "kube-apiserver.yaml")).touch()
+    node = bootstrap_unit.Places(state=str(tmp_path), kubernetes=str(tmp_path), etcd_data=str(tmp_path / "etcd"))
+    where = dataclasses.replace(HostPlaces(node=node), kubelet="/bin/false", proc=str(tmp_path / "proc"))
+    said = "" if made_by else f"an etcd's data are on this host ({tmp_path}/etcd/member)"
+    assert adoption_facts.fitness({}, None, where)["otherEtcd"] == said
+    assert adoption_facts.worker({}, None, host.places, where)["otherEtcd"] == said
+
+
 def test_whose_worker_a_host_is(host: Host, tmp_path: Path) -> None:
     """By the CA that kubeadm put there. Its address is not judged: only the cluster's API knows which it has there."""
     (host.folder / "kubeadm-flags.env").write_text('KUBELET_KUBEADM_ARGS="--max-pods=7"\n')

@@ -16,6 +16,8 @@ from ...etcd.restore import task_files
 
 # How a host that carries remnants of a cluster is wiped, with a claim or without one. kubeadm reset leaves most of them there.
 WIPE = "the module host_claim with state=absent, machine=any and consent_wipe=true"
+# Reason of a refusal to reset a host for an etcd that kubeadm did not make: no consent helps.
+OTHER_ETCD = "OtherEtcd"
 
 
 def present(kubernetes: str, state: str) -> list[str]:

@@ -40,6 +40,7 @@ def reset(
     places: t.Optional[Places] = None,
     runner: systemd_units.Runner = systemd_units.run,
     cri_sockets: t.Sequence[str] = host_facts.CRI_SOCKETS,
+    proc: str = "/proc",
 ) -> bool:
     """Reset kubeadm on this machine; return whether there was anything to undo.
 
@@ -50,11 +51,12 @@ def reset(
     ``whole_cluster`` says that every member goes.
 
     Raises:
-        NodeError: the machine's etcd is still a member beside others, or holds data without a consent to lose it.
+        NodeError: the machine's etcd is still a member beside others, holds data without a consent to lose it, or isn't kubeadm's.
     """
     where = places or Places()
+    host = host_facts.HostPlaces(node=where, kubelet_state=where.disks.kubelet, proc=proc)
     # What keeps a host from being claimed or given a bootstrap, and static pods of others.
-    found = host_facts.traces(host_facts.HostPlaces(node=where, kubelet_state=where.disks.kubelet))
+    found = host_facts.traces(host)
     found += leftovers.present(where.kubernetes, where.state)
     manifests = os.path.join(where.kubernetes, "manifests")
     found += os.listdir(manifests) if os.path.isdir(manifests) else []
@@ -68,8 +70,10 @@ def reset(
                 f"This machine holds etcd data ({', '.join(data)}), and wiping the last copy loses the cluster.",
                 "Nothing was changed. Remove its member through another machine first, then set discard_etcd_data.",
             )
+    require_no_other_etcd(host, consent=discard_etcd_data)
     if check:
         return True
+    whole = etcd_folders.owns_default(where)
     with exclusive(where.state):
         if os.path.exists(where.record):
             step = ""
@@ -80,12 +84,12 @@ def reset(
         # What runs on would write files of this cluster on the host of the next one, or drain the next one's Node of the same name.
         for unit in systemd_units.OUTLIVING:
             systemd_units.stop(unit, runner)
-        data_dir.keep_note(where.kubernetes, where.state, where.etcd_data)
+        etcd_folders.keep_note(where)
         certificates_dir.keep_note(where.kubernetes, where.state)
         _kubeadm_reset(where, cri_sockets)
         # kubeadm leaves the data of a member that it did not remove itself.
         _unmount(etcd_folders.current(where))
-        etcd_folders.empty(where)
+        etcd_folders.empty(where, whole=whole)
         certificate_folders.empty(where)
         for path in (where.work, where.kubeadm_run):
             shutil.rmtree(path, ignore_errors=True)
@@ -94,6 +98,21 @@ def reset(
         for path in (*leftovers.present(where.kubernetes, where.state), *records):
             delete(path)
     return True
+
+
+def require_no_other_etcd(host: host_facts.HostPlaces, *, consent: bool) -> None:
+    """Refuse a machine with an etcd that kubeadm did not make.
+
+    Also where all machines of its cluster go. ``consent`` is that to lose data which nothing explains.
+    """
+    found, fix = host_facts.other_etcd(host, consent=consent)
+    if found:
+        raise NodeError(
+            f"{found[0].upper()}{found[1:]}, and nothing here says that kubeadm made it: no manifest etcd.yaml. It may be the external etcd of this cluster, or"
+            " of others, which would lose a member or all that they have.",
+            f"Nothing was changed. {fix}",
+            leftovers.OTHER_ETCD if host_facts.other_etcd(host, consent=True)[0] else "",
+        )
 
 
 def require_no_membership(places: Places) -> bool:

@@ -297,14 +297,18 @@ def release(
     # a user may have given several clusters the same.
     by_hand = not (wanted.id or wanted.ca_cert_hash or run.cluster_id)
     whole_cluster = wanted.whole_cluster and (by_hand or not other)
-    # Before the host leaves its endpoint. A run without a consent has removed the member, whose etcd has ended since.
+    # Before the host leaves its endpoint.
+    reset.require_no_other_etcd(where, consent=wanted.consent)
+    # A run without a consent has removed the member, whose etcd has ended since.
     known = whole_cluster or reset.require_no_membership(where.node) or not wanted.consent
     note = "" if known else UNKNOWN_MEMBER
     if check:
         return True, f"the host would be reset and released{note}"
     # The endpoint's address goes to another host while there is an API server here yet.
     (leave or departure.leave)(check=False)
-    (undo or reset.reset)(discard_etcd_data=True, check=False, whole_cluster=whole_cluster, places=where.node)
+    (undo or reset.reset)(
+        discard_etcd_data=True, check=False, whole_cluster=whole_cluster, places=where.node, proc=where.proc
+    )
     _wait_for_the_end(where)
     with guard.exclusive(where.node.state):
         left = host_facts.evidence(where)

@@ -15,6 +15,7 @@ import ipaddress
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import stat
@@ -37,6 +38,7 @@ CRI_SOCKETS = ("/run/containerd/containerd.sock", "/var/run/crio/crio.sock", "/v
 PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 # The kernel shows 15 characters of a program's name.
 _COMM_LENGTH = 15
+_MANIFESTS = ("manifests", guard.PARKED_MANIFESTS)
 _LISTEN = "0A"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
 _AUTHORITY = re.compile(r"^\s*certificate-authority-data:\s*([A-Za-z0-9+/=]+)", re.MULTILINE)
@@ -98,14 +100,40 @@ def running(places: HostPlaces) -> list[str]:
 
     They may run in containers or not.
     """
+    return sorted({name for name, _process in _at_work(places)})
+
+
+def _at_work(places: HostPlaces) -> t.Iterator[tuple[str, str]]:
+    """Yield each control plane component at work: name, and folder below /proc."""
     wanted = {name[:_COMM_LENGTH]: name for name in STATIC_PODS}
-    found = set()
-    for entry in os.listdir(places.proc):
-        if entry.isdigit():
-            name = guard.read_text(os.path.join(places.proc, entry, "comm"))
-            if name in wanted:
-                found.add(wanted[name])
-    return sorted(found)
+    for entry in sorted(filter(str.isdigit, os.listdir(places.proc)), key=int):
+        name = guard.read_text(os.path.join(places.proc, entry, "comm"))
+        if name in wanted:
+            yield wanted[name], os.path.join(places.proc, entry)
+
+
+def other_etcd(places: HostPlaces, *, consent: bool = False) -> tuple[str, str]:
+    """Return which etcd kubeadm did not make here, and the remedy.
+
+    Both are "" without one. It is the external one that the cluster uses, perhaps, or any other of the user's. Whoever gave a consent to lose what is
+    here means data, too, that nothing explains; but not those beside an API server, which may be its etcd's, and never an etcd at work.
+    """
+    node = places.node
+    if not etcd_folders.made_by_kubeadm(node):
+        # What runs in a pod goes with the pods.
+        found = [path for name, path in _at_work(places) if name == "etcd"]
+        found = [path for path in found if "kubepods" not in guard.read_text(os.path.join(path, "cgroup"))]
+        if found:
+            number = os.path.basename(found[0])
+            fix = f"Move that etcd to another host first (systemctl status {number} names its unit)."
+            return f"an etcd runs on this host outside of Kubernetes' pods (process {number})", fix
+        servers = (os.path.join(node.kubernetes, each, "kube-apiserver.yaml") for each in _MANIFESTS)
+        consent = consent and not any(map(os.path.lexists, servers))
+    data = [] if consent else etcd_folders.unexplained(node)
+    if not data:
+        return "", ""
+    fix = f"If it is needed, move it to another host first; if it is not, delete it yourself (rm -r {shlex.quote(data[0])})."
+    return f"an etcd's data are on this host ({data[0]})", fix
 
 
 def carried(places: HostPlaces) -> list[str]:

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from bootstrap_places import KUBEADM, places_with_kubeadm, put
+from bootstrap_places import KUBEADM, no_process, places_with_kubeadm, put
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
@@ -35,7 +35,7 @@ def _host(places: Places, tmp_path: Path) -> host_facts.HostPlaces:
 
 
 def undo(places: Places, systemd: StandInSystemd) -> bool:
-    return reset.reset(discard_etcd_data=False, check=False, places=places, runner=systemd)
+    return reset.reset(discard_etcd_data=False, check=False, places=places, runner=systemd, proc=no_process(places))
 
 
 def lead_to(folder: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from bootstrap_places import bootstrap_places
+from bootstrap_places import bootstrap_places, no_process
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -190,6 +190,7 @@ def undo(where: Places, *, consent: bool = False, check: bool = False, sockets: 
         places=where,
         runner=systemctl,
         cri_sockets=sockets,
+        proc=no_process(where),
     )
 
 

@@ -10,7 +10,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from bootstrap_places import KUBEADM, places_with_kubeadm, put
+from bootstrap_places import KUBEADM, no_process, places_with_kubeadm, put
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import systemd_units
@@ -45,7 +45,7 @@ def _places(tmp_path: Path) -> Places:
 
 
 def undo(places: Places, systemd: StandInSystemd) -> bool:
-    return reset.reset(discard_etcd_data=True, check=False, places=places, runner=systemd)
+    return reset.reset(discard_etcd_data=True, check=False, places=places, runner=systemd, proc=no_process(places))
 
 
 def files(tmp_path: Path) -> list[str]:

@@ -14,7 +14,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.evi
     configuration,
     workers_left_alone,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.host_problems import unfit
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.host_problems import other_etcds, unfit
 
 Object = dict[str, t.Any]
 
@@ -56,6 +56,15 @@ def test_workers_are_left_alone_and_named(hand: HandMade) -> None:
     assert said.startswith("1 worker Node stays as it is, and has no Machine: w-1.") and "MachineDeployment" in said
     assert "w-1, w-2" in workers_left_alone(hosts, [])[0]
     assert workers_left_alone(hosts, ["w-1", "w-2"]) == []
+
+
+def test_an_etcd_that_kubeadm_did_not_make_is_named_beforehand(hand: HandMade) -> None:
+    """No run resets its host, which would delete the external etcd's member there."""
+    hosts = hand.hosts()
+    assert other_etcds(hosts) == []
+    hosts[0].adoption["otherEtcd"] = "an etcd runs on this host\noutside of pods " + "x" * 5000
+    [said] = other_etcds(hosts)
+    assert said.startswith("host-1: an etcd runs on this host outside of pods") and len(said) < 1000
 
 
 def test_a_spare_host_and_one_whose_api_is_down_are_told_apart(hand: HandMade) -> None:
