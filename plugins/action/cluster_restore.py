@@ -180,7 +180,7 @@ class ActionModule(ControlPlaneAction):
         if not self.check_mode:
             self.check_lock(arguments)
             for name in stopped:
-                begun_restore.mark(objects, name, started.machine)
+                begun_restore.mark(objects, name, started.machine, stopped=True)
             for name in working:
                 begun_restore.unmark(objects, name)
             begun_restore.note(objects, None)
@@ -305,7 +305,7 @@ class ActionModule(ControlPlaneAction):
                 raise ControlPlaneFailure(
                     f"machine {name} was not stopped: {redact(answer.message)}. Run restore again."
                 )
-            begun_restore.mark(objects, name, choice.machine)
+            begun_restore.mark(objects, name, choice.machine, stopped=answer.reached)
             said = "stopped" if answer.reached else f"not stopped: {redact(answer.message)}"
             self.progress(objects.name, f"machine {name}: {said}")
         waiting = self.waiting(objects.name, arguments["timeout"])

@@ -24,7 +24,7 @@ description:
   - The work is done by a systemd unit that outlives the call; called again, the module finds it and waits for it. If it fails before etcd serves what was
     restored, everything is put back as it was.
   - With O(state=stopped), the control plane of this machine is stopped and its etcd data moved aside, so that it can't come back beside what is restored on
-    another machine.
+    another machine. A bootstrap of kubeadm that is at work there is ended first.
 options:
   state:
     description: Whether etcd is restored here, or stopped.
@@ -116,7 +116,7 @@ snapshot:
   returned: with O(state=restored), unless refused
   type: str
 dataBefore:
-  description: The folder where the data of before is kept.
+  description: The folder where the data of before is kept; empty where there was none.
   returned: unless refused
   type: str
 restoredBy:
@@ -147,6 +147,8 @@ from ..module_utils.etcd.restore.restore_unit import (
     Wanted,
     fence,
 )
+from ..module_utils.node.bootstrap.bootstrap_unit import Bootstrap
+from ..module_utils.node.bootstrap.reset import end_unit
 from ..module_utils.node.machine_module import MachineModule
 
 
@@ -174,9 +176,18 @@ def main() -> None:
 def stopped(module: MachineModule) -> dict[str, t.Any]:
     """Stop this machine's control plane for good."""
     replace = module.params["replace_working"]
-    changed, kept = fence(Unit().restore, replace_working=replace, check=module.check_mode)
+    changed, kept = fence(
+        Unit().restore,
+        replace_working=replace,
+        check=module.check_mode,
+        end_bootstrap=lambda check: end_unit(Bootstrap(), check=check),
+    )
     done = "would be" if module.check_mode else "was"
-    text = f"the control plane {done} stopped, its etcd data {done} moved to {kept}"
+    text = (
+        f"the control plane {done} stopped, its etcd data {done} moved to {kept}"
+        if kept
+        else f"kubeadm, which had made no etcd here yet, {done} stopped"
+    )
     shown = {"before": {"control plane": "running"}, "after": {"control plane": "stopped"}} if changed else {}
     return {
         "changed": changed,

@@ -60,20 +60,21 @@ def note(objects: ClusterObjects, document: t.Optional[dict[str, t.Any]], cluste
     objects.store.modify(CONTROL_PLANE, objects.namespace, control_plane["metadata"]["name"], write)
 
 
-def mark(objects: ClusterObjects, name: str, restored: str) -> None:
+def mark(objects: ClusterObjects, name: str, restored: str, *, stopped: bool) -> None:
     """Mark a machine for removal and replacement.
 
     Its etcd can never be a part again of the cluster whose etcd is restored on the machine ``restored``.
     The user's own mark stays the user's.
+    A bootstrap has failed only where the machine was ``stopped``: elsewhere kubeadm may add its member to that etcd yet.
     """
 
     def mark(stored: Object) -> None:
         bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
-        if bootstrap.get("state") in ("Succeeded", "Failed"):
+        if stopped and bootstrap.get("state") == "Running":
+            bootstrap.update(state="Failed", message=f"{_GAVE_UP}{restored} gave it up")
+        elif bootstrap.get("state"):
             annotations = stored["metadata"].setdefault("annotations", {})
             annotations.setdefault(kinds.ANNOTATION_REMEDIATE_MACHINE, kinds.REMEDIATED_BY_RESTORE)
-        elif bootstrap.get("state"):
-            bootstrap.update(state="Failed", message=f"{_GAVE_UP}{restored} gave it up")
 
     objects.store.modify(MACHINE, objects.namespace, name, mark)
 

@@ -280,10 +280,17 @@ def _fenced_data(data: str) -> str:
     return max(found, default="")
 
 
-def fence(restore: Restore, *, replace_working: bool = False, check: bool = False) -> tuple[bool, str]:
+def fence(
+    restore: Restore,
+    *,
+    replace_working: bool = False,
+    check: bool = False,
+    end_bootstrap: t.Callable[[bool], bool] = lambda _check: False,
+) -> tuple[bool, str]:
     """Stop this machine's control plane so etcd can't come back.
 
-    Returns whether anything changed, and the folder that keeps its data.
+    Returns whether anything changed, and the folder that keeps its data, "" where there is none.
+    ``end_bootstrap`` ends kubeadm where it is at work here, and returns whether it is. It would start etcd later.
 
     Raises:
         RestoreError: etcd has its quorum, which stopping this member may cost, and ``replace_working`` is not set.
@@ -291,15 +298,6 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
     folder = fence_folder(restore)
     kept = os.path.join(folder, "manifests")
     with contextlib.nullcontext() if check else guard.exclusive(restore.places.state):
-        text = guard.read_text(_manifest(restore))
-        if not text:
-            return False, ""
-        data = etcd_data(text)
-        member = os.path.join(data, "member")
-        running = os.path.exists(restore.places.manifest)
-        before = aside(data, FENCED)
-        if not running and not os.path.isdir(member):
-            return False, _fenced_data(data) or before
         seen = Unit(restore).seen()
         if seen is not None and seen.answered and seen.leader and not replace_working:
             raise RestoreError(
@@ -307,6 +305,16 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
                 f"etcd has its quorum, and this machine's member {to_hex(seen.own)} is one of it ({_figures(seen, 1)}).",
                 "Nothing was changed. If it is to be stopped all the same, set replace_working.",
             )
+        # Before the manifest is looked for: kubeadm may be about to write it.
+        ended = end_bootstrap(check)
+        text = guard.read_text(_manifest(restore))
+        if not text:
+            return ended, ""
+        data = etcd_data(text)
+        member = os.path.join(data, "member")
+        before = aside(data, FENCED)
+        if not os.path.exists(restore.places.manifest) and not os.path.isdir(member):
+            return ended, _fenced_data(data) or before
         if os.path.isdir(before):
             # Of an earlier time; nothing that was moved aside is ever deleted.
             before = aside(data, f"{FENCED}-{stamp(now_rfc3339())}")

@@ -26,7 +26,7 @@ from ...etcd.view import members_view
 from ..components import kubelet
 from ..host import host_facts
 from . import certificate_folders, etcd_folders, leftovers
-from .bootstrap_unit import Bootstrap, Places
+from .bootstrap_unit import RUNNING, Bootstrap, Places
 
 # In the configuration of kubeadm init or join that a failed attempt leaves.
 _CRI_SOCKET = re.compile(r"\bcriSocket[\"']?:[ \t]*[\"']?([^\s\"',}]+)")
@@ -75,12 +75,7 @@ def reset(
         return True
     whole = etcd_folders.owns_default(where)
     with exclusive(where.state):
-        if os.path.exists(where.record):
-            step = ""
-            with contextlib.suppress(NodeError):
-                step = Bootstrap(where, runner).look().step
-            # A damaged record goes with all that a reset undoes; whichever bootstrap it was of is stopped.
-            systemd_units.stop(f"{systemd_units.BOOTSTRAP}{step or '*'}", runner)
+        end_unit(Bootstrap(where, runner), finished=True)
         # What runs on would write files of this cluster on the host of the next one, or drain the next one's Node of the same name.
         for unit in systemd_units.OUTLIVING:
             systemd_units.stop(unit, runner)
@@ -113,6 +108,20 @@ def require_no_other_etcd(host: host_facts.HostPlaces, *, consent: bool) -> None
             f"Nothing was changed. {fix}",
             leftovers.OTHER_ETCD if host_facts.other_etcd(host, consent=True)[0] else "",
         )
+
+
+def end_unit(bootstrap: Bootstrap, *, finished: bool = False, check: bool = False) -> bool:
+    """End a bootstrap that runs; return whether there is one.
+
+    A damaged record does not tell which: all units are stopped. ``finished``: also what is left of one that is over.
+    """
+    step, ends = "", os.path.exists(bootstrap.places.record)
+    with contextlib.suppress(NodeError):
+        report = bootstrap.look()
+        step, ends = report.step, ends and (finished or report.state == RUNNING)
+    if ends and not check:
+        systemd_units.stop(f"{systemd_units.BOOTSTRAP}{step or '*'}", bootstrap.runner)
+    return ends
 
 
 def require_no_membership(places: Places) -> bool:

@@ -135,17 +135,18 @@ def test_an_etcd_that_lives_where_nobody_can_stop_it_ends_it_before_anybody_is_a
 
 
 def test_a_store_that_is_a_step_behind(world: World) -> None:
-    """The copy of a run that was killed: a machine that was joining is given up as one that failed; one that it doesn't know is named."""
-    world.change(MACHINE, "c", lambda each: each["status"]["bootstrap"].update(state="Running"))
+    """The copy of a run that was killed: a machine that was joining has failed where it was stopped; one that it doesn't know is named."""
+    for name in "bc":
+        world.change(MACHINE, name, lambda each: each["status"]["bootstrap"].update(state="Running"))
     world.members = [{"id": "00dd", "name": "d", "listens": "10.0.0.4:2380"}]
     refused = world.run(consent=CONSENT)
     assert refused["failed"] and "member d listens" in refused["msg"] and "cut its power" in refused["msg"]
     assert "knows no such machine" in refused["msg"] and world.marked() == [] and world.calls[1:] == []
     world.members[0]["listens"] = ""
     done = world.run(consent=CONSENT)
-    assert not done.get("failed") and world.marked() == ["b"] and done["lost"] == ["b", "c"], done
-    joining = world.store.get(MACHINE, "default", "c") or {}
-    assert joining["status"]["bootstrap"]["state"] == "Failed"
+    assert not done.get("failed") and world.marked() == ["c"] and done["lost"] == ["b", "c"], done
+    # kubeadm may go on where no machine ended it, and add its member to the etcd that was restored.
+    assert (world.bootstrap("b")["state"], world.bootstrap("c")["state"]) == ("Failed", "Running")
 
 
 def test_what_an_earlier_restore_left_is_not_taken_for_this_one(world: World) -> None:
@@ -319,20 +320,17 @@ def begin_without_b(world: World, bootstrap: str) -> None:
     begin(world, fails="c")
 
 
-@pytest.mark.parametrize(("bootstrap", "marked"), [("Succeeded", ["b"]), ("Running", [])])
-def test_a_machine_that_was_marked_and_works_stays_when_a_started_restore_ends(
-    world: World, bootstrap: str, marked: list[str]
-) -> None:
-    """One that was joining counted as failed; the next run asks it for its result."""
+@pytest.mark.parametrize("bootstrap", ["Succeeded", "Running"])
+def test_a_machine_that_was_marked_and_works_stays_when_a_started_restore_ends(world: World, bootstrap: str) -> None:
     begin_without_b(world, bootstrap)
     before = world.bootstrap("b")
-    assert world.marked() == marked and (marked or before["message"] == "a restore of etcd on a gave it up")
+    assert world.marked() == ["b"] and before["state"] == bootstrap
     world.silent, world.leader = set(), "00000000000000aa"
     assert "No longer marked for replacement" in world.run(consent=CONSENT, check=True)["msg"]
-    assert (world.marked(), world.bootstrap("b")) == (marked, before)
+    assert (world.marked(), world.bootstrap("b")) == (["b"], before)
     ended = world.run(consent=CONSENT)["msg"]
     assert ended.endswith("as their etcd answers and it did not stop them: b.")
-    assert world.marked() == [] and world.bootstrap("b")["state"] == bootstrap
+    assert (world.marked(), world.bootstrap("b")) == ([], before)
 
 
 @pytest.mark.parametrize("value", ["", "true"])
@@ -357,8 +355,10 @@ def test_so_does_one_on_which_etcd_is_restored(world: World, user: bool, marked:
 
 
 def test_one_that_was_joining_and_is_restored_on_has_not_failed(world: World) -> None:
-    begin_without_b(world, "Running")
-    assert world.bootstrap("b")["state"] == "Failed"
+    world.change(MACHINE, "b", lambda each: each["status"]["bootstrap"].update(state="Running"))
+    world.silent = set()
+    begin(world, fails="c")
+    assert world.bootstrap("b")["message"] == "a restore of etcd on a gave it up"
     world.silent = {"a", "c"}
     done = world.run(consent="prod:everythingAfterRevision:80:etcdOf:a,c")
     assert not done.get("failed") and world.bootstrap("b")["state"] == "Running", done

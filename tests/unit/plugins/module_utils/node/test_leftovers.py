@@ -17,9 +17,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.common impor
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import Places as EtcdPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.from_snapshot import (
+    Restore,
     RestorePlaces,
     take_manifests_away,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.restore_unit import fence
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.single_voter import Bounds, Recovery
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import leftovers, reset
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.bootstrap_unit import (
@@ -29,6 +31,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstr
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import host_facts
 
 RECORD = "state/bootstrap.json"
+DATA = {"kind": "join", "kubeadmVersion": "v1.20.2", "config": "kind: JoinConfiguration\n"}
 LEFT = (
     "state/recover-single-voter.json",
     "state/recover-single-voter/aa-1/etcd-data/member/snap/db",
@@ -77,6 +80,29 @@ def test_what_runs_on_is_stopped_before_anything_is_deleted(
     assert process.poll() is not None and files(tmp_path) == [left]
     put(Path(places.kubeadm), KUBEADM)
     assert undo(places, systemd) and files(tmp_path) == []
+
+
+@pytest.mark.parametrize("etcd", [False, True])
+def test_a_fence_ends_kubeadm_that_is_at_work(
+    places: Places, systemd: StandInSystemd, tmp_path: Path, etcd: bool
+) -> None:
+    """It would make its etcd, and a member of it, once an API answers again: that of the restored etcd."""
+    put(Path(places.kubeadm), "#!/bin/sh\n[ $1 = version ] && echo v1.20.2 && exit\nexec sleep 600\n")
+    manifest = tmp_path / "kubernetes" / "manifests" / "etcd.yaml"
+    bootstrap = Bootstrap(places, systemd)
+    restore = Restore(RestorePlaces(places.state, places.kubernetes, kubelet=""), runner=systemd)
+
+    def stop(check: bool = False) -> tuple[bool, str]:
+        return fence(restore, check=check, end_bootstrap=lambda check: reset.end_unit(bootstrap, check=check))
+
+    assert stop() == (False, "")
+    bootstrap.start("step-1", {**DATA, "kubeadmArgs": ["join", "--config", f"{places.kubeadm_run}/kubeadm.yaml"]})
+    process = systemd.processes["kubeadm-control-plane-step-1.service"]
+    if etcd:
+        put(manifest, f"- --data-dir={tmp_path}/etcd\n")
+    assert stop(check=True)[0] and process.poll() is None
+    assert stop()[0] and process.poll() is not None and not manifest.exists()
+    assert not stop()[0]
 
 
 def test_nothing_of_a_restore_a_recovery_or_a_restart_outlives_a_reset(
