@@ -16,6 +16,7 @@ import typing as t
 from ....module_utils.common import settings
 from ...kubeadm.certificate_files import API_SERVER, CA, ETCD, ETCD_SERVER, SERVICE_ACCOUNT
 from ...objects import origin
+from ...objects.etcd_member import cluster_argument
 from ...pki import certificates
 from ...pki.certificates import PkiError
 from ..planner_types import NodeFacts
@@ -209,6 +210,8 @@ def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
         "certificate_file": f"{etcd}/healthcheck-client.crt",
         "key_file": f"{etcd}/healthcheck-client.key",
         "fencing": ctx.fencing,
+        "require_leader": True,
+        **cluster_argument(ctx.objects.control_plane),
     }
     ctx.note(str(ctx.call("etcd_snapshot", call).get("msg") or "an etcd snapshot was taken"))
 

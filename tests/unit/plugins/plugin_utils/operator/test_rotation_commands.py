@@ -225,6 +225,18 @@ def test_no_authority_is_made_for_a_node_with_a_certificate_of_another_one(
     assert [each.get("changes") for each in asked] == [None]
 
 
+@pytest.mark.parametrize(("recorded", "named"), [({}, {}), ({"etcdClusterID": "00aa"}, {"cluster_id": "00aa"})])
+def test_no_snapshot_is_of_an_etcd_that_was_given_up(tmp_path: Path, recorded: Object, named: Object) -> None:
+    run = CommandRun(tmp_path, FACTS, "cp-1", {"takeEtcdSnapshot": {}}, StandInAction(lambda *_asked: {}))
+    t.cast(Object, run.objects.control_plane)["status"] = recorded
+    run.run()
+    [asked] = [call for _name, module, call in run.action.calls if module == "etcd_snapshot"]
+    assert {each: asked[each] for each in ("cluster_id", "require_leader") if each in asked} == {
+        **named,
+        "require_leader": True,
+    }
+
+
 def test_what_was_forgotten_is_not_forgotten_again(tmp_path: Path) -> None:
     run = command(tmp_path, Tokens([]), {"forgetOldAuthorities": {"authorities": ["serviceAccount"]}})
     run.context.forget_secret("prod-authority-rotation")
