@@ -69,7 +69,7 @@ def mark(objects: ClusterObjects, name: str, restored: str, *, stopped: bool) ->
     """
 
     def mark(stored: Object) -> None:
-        bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
+        bootstrap = kinds.record_bootstrap(stored).setdefault("status", {}).setdefault("bootstrap", {})
         if stopped and bootstrap.get("state") == "Running":
             bootstrap.update(state="Failed", message=f"{_GAVE_UP}{restored} gave it up")
         elif bootstrap.get("state"):

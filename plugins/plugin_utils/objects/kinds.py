@@ -275,3 +275,19 @@ def label_of(obj: Mapping[str, Any]) -> str:
     """Return an object's name for messages: "Kind namespace/name"."""
     metadata = obj.get("metadata") or {}
     return f"{obj.get('kind')} {metadata.get('namespace', 'default')}/{metadata.get('name')}"
+
+
+def record_bootstrap(machine: dict[str, Any], *, adopted: bool = False) -> dict[str, Any]:
+    """Record the bootstrap of another controller's Machine, in place.
+
+    Returns it. That controller keeps no such record, and a Machine without one would count as never started: kubeadm
+    would be started on it, or it would be removed without asking etcd, whatever it carries. Earlier releases adopted
+    it without. One that is ``adopted`` now may have a Node alone.
+    """
+    status = machine.get("status") or {}
+    bootstrap = status.get("bootstrap") or {}
+    # Machines that this collection makes name no such Secret.
+    made = ((machine.get("spec") or {}).get("bootstrap") or {}).get("dataSecretName")
+    if not bootstrap.get("state") and (made or (adopted and status.get("nodeRef"))):
+        machine["status"] = {**status, "bootstrap": {**bootstrap, "state": "Succeeded", "message": "adopted"}}
+    return machine

@@ -98,7 +98,7 @@ def give_up(objects: ClusterObjects, lost: str, survivor: str) -> None:
     text = f"its etcd member was lost while it was one of two, and etcd on {survivor} continued without it"
 
     def note(stored: Object) -> None:
-        bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
+        bootstrap = kinds.record_bootstrap(stored).setdefault("status", {}).setdefault("bootstrap", {})
         if bootstrap.get("state") == "Succeeded":
             stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_REMEDIATE_MACHINE] = ""
         else:

@@ -14,7 +14,6 @@ import typing as t
 from ...module_utils.common.kubernetes_versions import read_version
 from ...module_utils.common.values import controller_of
 from ..calls.failure import ControlPlaneFailure
-from ..decision.creation.adoption import adopted_status
 from ..documents import names
 from ..kubeadm.configuration.rebuild import has_configuration, rebuild
 from ..objects import kinds
@@ -191,10 +190,7 @@ def _own_machine(objects: ClusterObjects, control_plane: Object, machine: Object
         finalizers = metadata.setdefault("finalizers", [])
         if FINALIZERS[MACHINE] not in finalizers and not metadata.get("deletionTimestamp"):
             finalizers.append(FINALIZERS[MACHINE])
-        status = adopted_status(stored)
-        if status:
-            stored["status"] = status
-        set_controller(stored, control_plane)
+        set_controller(kinds.record_bootstrap(stored, adopted=True), control_plane)
 
     after = objects.store.modify(MACHINE, objects.namespace, name, write)
     return [f"adopt Machine {name}"] if after != machine else []

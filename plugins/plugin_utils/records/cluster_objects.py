@@ -117,6 +117,8 @@ class ClusterObjects:
             store.list(MACHINE, namespace, {CLUSTER_LABEL: name}), key=lambda each: str(each["metadata"]["name"])
         )
         found = [each for each in listed if CONTROL_PLANE_LABEL in (each["metadata"].get("labels") or {})]
+        for machine in found:
+            kinds.record_bootstrap(machine)
         objects.workers = [each for each in listed if each not in found and _is_of_set(each)]
         objects.machines, objects.others = ownership.part(found, lambda each: each, cluster, control_plane)
         objects.kubeadm_configs = _by_name(store.list(KUBEADM_CONFIG, namespace, {CLUSTER_LABEL: name}))
@@ -227,9 +229,7 @@ class ClusterObjects:
     def prepared_machines(self) -> list[Object]:
         """Return the InfraMachines prepared ahead: without a Machine, kubeadm never started.
 
-        The decision does not see them.
-
-        Missing evidence counts as started: the Machine may have been deleted from the store. Where the whole cluster
+        The decision does not see them. Missing evidence counts as started: the Machine may have been deleted from the store. Where the whole cluster
         goes, its infrastructure goes with it, started or not.
         """
         return [

@@ -214,7 +214,7 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
     waits = view.now - began < settings.NODE_STARTUP_SECONDS
     text, fix = f"machine {machine.name} has no Node yet", "Look at kubelet on the machine (journalctl -u kubelet)."
     if machine.joined:
-        fix += f" {OTHER_NAME}"
+        fix += f" {OTHER_NAME} Where kubeadm never ran there, have it replaced {advice.replace(machine.name)}."
     return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, fix, waits)]
 
 

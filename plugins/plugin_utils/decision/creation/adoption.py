@@ -67,17 +67,3 @@ def adopt(context: Context) -> Optional[Outcome]:
     )
     outcome.target = {**target(None), "machines": listed}
     return outcome
-
-
-def adopted_status(machine: Object) -> Object:
-    """Return a Machine's status after its adoption.
-
-    Another controller records no bootstrap. A Machine without one would count as never started, and would be removed
-    without asking etcd, whatever it carries.
-    """
-    status: Object = machine.get("status") or {}
-    bootstrap = status.get("bootstrap") or {}
-    data = ((machine.get("spec") or {}).get("bootstrap") or {}).get("dataSecretName")
-    if bootstrap.get("state") or not (status.get("nodeRef") or data):
-        return status
-    return {**status, "bootstrap": {**bootstrap, "state": terms.SUCCEEDED, "message": "adopted"}}

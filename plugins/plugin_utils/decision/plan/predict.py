@@ -19,7 +19,6 @@ from ...objects.conditions import READY
 from ...objects.convert import failure_domains
 from .. import terms
 from ..creation import cluster_info, existing_hosts
-from ..creation.adoption import adopted_status
 from ..outcome import AUTHORITIES
 from ..removal.one_machine import only_candidate
 from ..rollout import resource_sets
@@ -241,7 +240,7 @@ def _adopted(snapshot: Object, decision: Object) -> Object:
     for entry in snapshot["machines"]:
         if entry["machine"]["metadata"]["name"] in decision["target"]["machines"]:
             metadata = {**entry["machine"]["metadata"], "ownerReferences": [_owner(snapshot)]}
-            machine = {**entry["machine"], "metadata": metadata, "status": adopted_status(entry["machine"])}
+            machine = kinds.record_bootstrap({**entry["machine"], "metadata": metadata}, adopted=True)
             entry = {**entry, "machine": machine}
         entries.append(entry)
     snapshot["machines"] = entries

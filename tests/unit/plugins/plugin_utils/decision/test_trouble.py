@@ -261,14 +261,14 @@ class TestNodesThatAreNotReady:
 
 
 def test_a_machine_without_a_node_yet_is_waited_for_ten_minutes() -> None:
-    builder = healthy(2, replicas=3)
+    builder = healthy(2, replicas=3).without_member("m2")
     builder.entry("m2")["machine"]["status"].pop("nodeRef")
     builder.workload["nodes"].pop(1)
-    builder.without_member("m2")
     for seconds, action in ((599, "wait"), (600, "blocked")):
         builder.entry("m2")["machine"]["status"]["bootstrap"]["startedAt"] = at(seconds)
         decision = decide(builder.build())
         assert (decision["action"], decision["blockedOn"][0]["reason"]) == (action, "NodeNotFound")
+        assert "kubeadm never ran there, have it replaced" in decision["blockedOn"][0]["fix"]
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,18 @@ def test_a_new_machine_has_no_zero_values_of_a_control_plane_that_was_stored_wit
     assert made["spec"]["joinConfiguration"] == {"nodeRegistration": {"taints": []}, "controlPlane": {}}
 
 
+@pytest.mark.parametrize(("field", "joined_names"), [("dataSecretName", NAMES), ("other", ["m2", "m3"])])
+def test_a_machine_that_cluster_api_made_has_joined(joined: Kept, field: str, joined_names: list[str]) -> None:
+    """It was adopted without a record of its bootstrap. One of our own without is not asked: kubeadm was never started there."""
+
+    def unrecorded(stored: Object) -> None:
+        stored["spec"]["bootstrap"][field] = "m1"
+        stored["status"] = {"nodeRef": {"name": "m1"}}
+
+    change(joined, MACHINE, "m1", unrecorded)
+    assert [each["metadata"]["name"] for each in read(joined).bootstrapped_machines()] == joined_names
+
+
 @pytest.fixture(name="pointed")
 def _pointed(joined: Kept) -> Kept:
     """As ``joined``; then somebody made another KubeadmControlPlane and named it in the Cluster."""
