@@ -110,10 +110,13 @@ def _verdict(view: View, machine: MachineView, found: Finding, results: list[Res
         if not waits:
             marks.set.append(condition(OWNER_REMEDIATED, terms.FALSE, WAITING, "Waiting for remediation"))
         return Verdict(found, tuple(each.name for each in sick), True, "marked for remediation")
-    refusal = next((each.message for each in unhealthy if each.message), "")
-    if waits and not _stands(view, machine):
+    checks = tuple(each.name for each in sick)
+    if why := _stands(view, machine):
+        return Verdict(found, checks, True, f"to be remediated, whatever the limits say: {why}")
+    if waits:
         marks.remove.append(OWNER_REMEDIATED)
-    return Verdict(found, tuple(each.name for each in sick), waits and _stands(view, machine), f"not marked: {refusal}")
+    refusal = next((each.message for each in unhealthy if each.message), "")
+    return Verdict(found, checks, False, f"not marked: {refusal}")
 
 
 def _state(result: Result, machine: MachineView) -> Optional[str]:
@@ -145,12 +148,14 @@ def _uncovered(view: View, machine: MachineView, marks: Marks) -> None:
         marks.remove.append(OWNER_REMEDIATED)
 
 
-def _stands(view: View, machine: MachineView) -> bool:
-    """Return whether a mark stays, whatever health checks find.
+def _stands(view: View, machine: MachineView) -> str:
+    """Return why a mark stays, whatever health checks find.
 
-    The user set it, or its remediation has started.
+    "" where it does not.
     """
-    return kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE) or _begun(view, machine)
+    if kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
+        return "it has the annotation"
+    return "its remediation has begun" if _begun(view, machine) else ""
 
 
 def _begun(view: View, machine: MachineView) -> bool:

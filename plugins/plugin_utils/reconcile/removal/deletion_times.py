@@ -21,10 +21,13 @@ def bound(machine: Object, key: str, default: int) -> int:
 
 
 def begun(machine: Object) -> dict[str, str]:
-    """Return the times in a Machine's status.deletion."""
-    recorded = (machine.get("status") or {}).get("deletion")
+    """Return the times in a Machine's status.deletion.
+
+    One from before its mark of deletion is of an earlier mark, which somebody took back or a move left behind: it ends no bound of this one.
+    """
+    recorded, marked = (machine.get("status") or {}).get("deletion"), _marked(machine)
     told = {str(field): utc_time(each) for field, each in recorded.items()} if isinstance(recorded, dict) else {}
-    return {field: each for field, each in told.items() if each}
+    return {field: each for field, each in told.items() if each and each >= marked}
 
 
 def not_before_deletion(machine: Object, told: t.Any) -> str:
@@ -34,4 +37,8 @@ def not_before_deletion(machine: Object, told: t.Any) -> str:
     each counts from its own record where that is earlier.
     """
     start = utc_time(told) or ""
-    return max(start, utc_time(machine["metadata"].get("deletionTimestamp")) or "") if start else ""
+    return max(start, _marked(machine)) if start else ""
+
+
+def _marked(machine: Object) -> str:
+    return utc_time(machine["metadata"].get("deletionTimestamp")) or ""

@@ -51,7 +51,7 @@ def test_one_that_a_hook_holds_after_its_drain_is_not_late(tmp_path: Path) -> No
     """The next decision waits for the hook, however long ago the drain began."""
     world = World(tmp_path)
     past = {"type": "Deleting", "status": "True", "reason": "WaitingForPreTerminateHook"}
-    began = {"nodeDrainStartTime": "2020-01-01T00:00:00Z"}
+    began = {"nodeDrainStartTime": "2099-01-01T00:00:00Z"}
     world.change("m1", lambda stored: stored["status"].update(conditions=[past], deletion=began))
     world.annotate("pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup")
     given = {"cluster": "prod", "store": {"path": str(tmp_path)}, "workers": ["m1"], "timeout": 0}
@@ -70,7 +70,7 @@ def draining(world: World, folder: Path, **options: Any) -> Any:
 def test_a_run_waits_as_long_as_another_one_before_it_did(tmp_path: Path) -> None:
     """What held the drain may be gone by then: counted is from this run's first look, over all of its calls."""
     world = World(tmp_path)
-    began = {"nodeDrainStartTime": "2020-01-01T00:00:00Z"}
+    began = {"nodeDrainStartTime": "2099-01-01T00:00:00Z"}
     world.change("m1", lambda stored: stored["status"].update(deletion=began))
     first = draining(world, tmp_path)
     assert ([each["name"] for each in first["machines"]], first["failed_workers"]) == (["m2"], []), first
@@ -94,7 +94,7 @@ def test_a_run_waits_as_long_as_another_one_before_it_did(tmp_path: Path) -> Non
 )
 def test_the_way_out_is_the_bound_of_what_is_waited_for(tmp_path: Path, began: str, said: str, bound: str) -> None:
     world = World(tmp_path)
-    world.change("m1", lambda stored: stored["status"].update(deletion={began: "2020-01-01T00:00:00Z"}))
+    world.change("m1", lambda stored: stored["status"].update(deletion={began: "2099-01-01T00:00:00Z"}))
     [failed] = draining(world, tmp_path, looked={"run": "", "since": {"m1": 1.0}})["failed_workers"]
     assert failed["message"].startswith(said) and f"bound the wait by {bound} in the Mach" in failed["message"]
     assert failed["message"].count("TimeoutSeconds") == 1

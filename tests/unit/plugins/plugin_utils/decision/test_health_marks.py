@@ -79,10 +79,13 @@ def test_too_many_take_back_a_mark_that_waits() -> None:
     assert found.marks["m1"].remove == ["OwnerRemediated"] and not found.verdicts["m1"].marked
 
 
-@pytest.mark.parametrize("how", ["record", "annotation"])
-def test_what_has_begun_or_a_person_wants_is_not_taken_back(how: str) -> None:
-    """Neither by limits nor because no health check covers it."""
-    builder = healthy(3).marked("m1")
+@pytest.mark.parametrize("marked", [True, False], ids=["marked", "not yet marked"])
+@pytest.mark.parametrize(
+    ("how", "why"), [("record", "its remediation has begun"), ("annotation", "it has the annotation")]
+)
+def test_what_has_begun_or_a_person_wants_is_not_taken_back(how: str, why: str, marked: bool) -> None:
+    """Neither by limits nor because no health check covers it; nor does anything say that it would stay."""
+    builder = healthy(3).marked("m1") if marked else healthy(3)
     if how == "record":
         record = f'{{"machine": "m1", "timestamp": "{NOW}", "retryCount": 0}}'
         builder.annotate("controlplane.cluster.x-k8s.io/remediation-in-progress", record)
@@ -90,7 +93,10 @@ def test_what_has_begun_or_a_person_wants_is_not_taken_back(how: str) -> None:
         builder.annotate(REMEDIATE, "", "m1")
     for name in ("m1", "m2"):
         node_condition(builder, name, "Ready", "Unknown", 9000)
-    assert "OwnerRemediated" not in checked(builder, mhc(limit=1)).marks["m1"].remove
+    found = checked(builder, mhc(limit=1))
+    assert "OwnerRemediated" not in found.marks["m1"].remove
+    assert found.verdicts["m1"].marked and found.verdicts["m1"].note.endswith(why)
+    assert not found.verdicts["m2"].marked and found.verdicts["m2"].note.startswith("not marked: Remediation is not")
     nobody = mhc(selector={"matchLabels": {"no": "such"}})
     marks = checked(builder, nobody).marks.get("m1")
     assert marks is None or "OwnerRemediated" not in marks.remove
