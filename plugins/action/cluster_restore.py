@@ -90,7 +90,7 @@ class ActionModule(ControlPlaneAction):
             path = str(self._infos[choice.machine]["restore"]["snapshot"])
         else:
             path = self._send(objects, choice)
-            self._forget(objects, choice)
+            self._forget(objects, choice, path)
             if started is not None and choice.machine in started.give_up:
                 begun_restore.unmark(objects, choice.machine)
         journal = self.journal(arguments)
@@ -166,6 +166,7 @@ class ActionModule(ControlPlaneAction):
         self, objects: ClusterObjects, arguments: t.Mapping[str, t.Any], started: t.Optional[Choice]
     ) -> dict[str, t.Any]:
         """Return that etcd works; a restore that was started ends with it."""
+        restore_choice.refuse_another(objects.control_plane, self._infos)
         said = f"etcd of {objects.title} has its quorum: nothing has to be restored"
         if started is None:
             return self._said(objects, False, said)
@@ -241,17 +242,23 @@ class ActionModule(ControlPlaneAction):
             )
         return str(found)
 
-    def _forget(self, objects: ClusterObjects, choice: Choice) -> None:
+    def _forget(self, objects: ClusterObjects, choice: Choice, path: t.Optional[str] = None) -> None:
         """Make the machine note the success.
 
-        Its next restore is then another one.
+        Its next restore is then another one. The next one, from ``path``, is refused where the machine would take it for the one before.
         """
         machine = objects.reach(choice.machine)
         answer = self._caller.call(machine, INFO, {})
         known = answer.result.get("restore") or {}
         if not answer.failed and known.get("state") == "Succeeded":
             call = {"snapshot": known["snapshot"], "revision": known["revision"], "wait": 0, "settle": True}
-            self._caller.call(machine, MODULE, call)
+            answer = self._caller.call(machine, MODULE, call)
+        same = not known or (known.get("snapshot"), known.get("revision")) == (path, choice.source.revision)
+        if path is not None and answer.failed and same:
+            raise ControlPlaneFailure(
+                f"machine {machine.name} did not take note that its last restore is done: {redact(answer.message)}. It would take this one for that"
+                " one, and restore nothing. This run stopped no machine. Mend that, then run restore again, with the same consent."
+            )
 
     def _verify(self, objects: ClusterObjects, choice: Choice) -> None:
         """Refuse before consent is asked what would be refused later.

@@ -67,6 +67,8 @@ class World:
             return Answer(True, {"path": f"/kept/{arguments['name']}"})
         if arguments.get("settle") and arguments.get("wait") == 0:
             self.calls.append((machine.name, "settle"))
+            if self.fails == f"{machine.name} settle":
+                return Answer(True, {"failed": True, "msg": "no room"})
             self.restore = None
             return Answer(True, dict(SUCCEEDED))
         done = arguments.get("state", f"restored {arguments.get('revision')} wait={arguments.get('wait')}")

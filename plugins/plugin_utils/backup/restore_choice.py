@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 
 from ...module_utils.common.values import clip, parse_time
 from ..calls.failure import ControlPlaneFailure
+from ..objects.etcd_member import another_cluster, remedy_of_another
 
 DATA, SNAPSHOT, BACKUP = "data", "snapshot", "backup"
 
@@ -186,6 +187,24 @@ def works(infos: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
     """Return the machine whose etcd answers and knows a leader, or ""."""
     found = [name for name, info in sorted(infos.items()) if info["etcd"]["answers"] and info["etcd"]["leader"]]
     return found[0] if found else ""
+
+
+def refuse_another(
+    control_plane: t.Optional[t.Mapping[str, t.Any]], infos: t.Mapping[str, t.Mapping[str, t.Any]]
+) -> None:
+    """Refuse where each etcd that works is another one than the recorded.
+
+    It is of machines that were given up, say: it says nothing of the etcd of this control plane.
+
+    Raises:
+        ControlPlaneFailure: it is.
+    """
+    working = [name for name in sorted(infos) if works({name: infos[name]})]
+    said = [another_cluster(control_plane, infos[name]["etcd"]) for name in working]
+    if working and all(said):
+        raise ControlPlaneFailure(
+            f"etcd on machine {working[0]} {clip(said[0], 200)}. Nothing was done. {remedy_of_another(working[0])} Then run restore again."
+        )
 
 
 def choose(

@@ -50,6 +50,15 @@ def another_cluster(control_plane: Optional[Mapping[str, Any]], etcd: Mapping[st
     return f"says it is cluster {found}, recorded is {recorded}" if recorded and found and recorded != found else ""
 
 
+def remedy_of_another(machine: str) -> str:
+    """Return what to do where another etcd cluster answers on a machine."""
+    return (
+        f"Where the playbook restore gave {machine} up and it runs again as before, cut its power and that of the others that were given up. Only where a "
+        f"snapshot was restored by hand on {machine}, take status.etcdClusterID out of the KubeadmControlPlane (docs/etcd_snapshots.md). Else give this "
+        "cluster's own store."
+    )
+
+
 def peer_url(kubeadm_config: Mapping[str, Any], values: Values, address: str) -> str:
     """Return the peer URL that kubeadm looks for.
 

@@ -27,7 +27,7 @@ from ...objects.conditions import (
     ETCD_POD_HEALTHY,
     REMOTE_CONNECTION_PROBE,
 )
-from ...objects.etcd_member import another_cluster
+from ...objects.etcd_member import another_cluster, remedy_of_another
 from .. import terms
 from ..conditions.control_plane import answers_with_quorum, strangers, stray_lasts
 from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin, why_not_ready
@@ -333,11 +333,7 @@ def other_etcd(view: View) -> list[Trouble]:
         return []
     via = typed_name(view.workload.get("via") or "")
     text = f"etcd on machine {via} {said}"
-    fix = (
-        f"Where the playbook restore gave {via} up and it runs again as before, cut its power and that of the others that were given up. Only where a snapshot "
-        f"was restored by hand on {via}, take status.etcdClusterID out of the KubeadmControlPlane (docs/etcd_snapshots.md). Else give this cluster's own store."
-    )
-    return [Trouble(ETCD_HEALTHY, "EtcdClusterIDDiffers", text, fix, False)]
+    return [Trouble(ETCD_HEALTHY, "EtcdClusterIDDiffers", text, remedy_of_another(via), False)]
 
 
 def _alarms(view: View, ignored: Collection[str]) -> list[Trouble]:

@@ -63,10 +63,13 @@ def test_the_others_are_marked_and_stopped_before_etcd_is_restored(world: World)
 
 
 def test_the_same_restore_again_has_a_consent_of_its_own(world: World) -> None:
-    """However often: no consent of an earlier one fits again, also where the later one broke off."""
+    """However often: no consent of an earlier one fits again, also where the later one broke off, and no machine takes it for that."""
+    world.fails = "a settle"
     assert not world.run(consent=CONSENT).get("failed")
     second = f"{CONSENT}:after:2026-07-03T141502Z"
     assert world.run(check=True)["consent"] == second
+    world.calls.clear()
+    assert "its last restore is done: no room. It would" in world.run(consent=second)["msg"] and len(world.calls) == 2
     world.fails = "b"
     assert "machine b was not stopped" in world.run(consent=second)["msg"] and world.note()["state"] == "Begun"
     world.fails = ""
@@ -101,7 +104,9 @@ def test_an_etcd_that_works_and_clusters_that_are_none_are_left_alone(world: Wor
     world.leader = "00000000000000aa"
     working = world.run(consent=CONSENT)
     assert (working["changed"], world.calls) == (False, []) and "nothing has to be restored" in working["msg"]
-    world.change(CLUSTER, "prod", lambda each: each.update(status={}))
+    world.change(CONTROL_PLANE, "prod", lambda each: each.update(status={"etcdClusterID": "00aa"}))
+    assert "cluster 00000000000000ff, recorded is 00aa. Nothing was done. Wh" in world.run(consent=CONSENT)["msg"]
+    world.change(CLUSTER, "prod", lambda each: each.pop("status"))
     assert "has never had a control plane" in world.run(consent=CONSENT)["msg"]
 
 
