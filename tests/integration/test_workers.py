@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
 import yaml
-from acme_workspace import AcmeWorkspace
+from acme_workspace import ROLE, AcmeWorkspace
 from killed_runs import KilledRuns, locks_held, orphans, under_way
 from lab_kubernetes import VERSION
 from stand_in_cloud import IMPOSSIBLE
@@ -275,6 +276,27 @@ def test_a_worker_that_can_not_be_made(workspace: Workers) -> None:
     workspace.wanted(1)
     workspace.playbook("reconcile").succeeded()
     workspace.whole(1)
+
+
+def test_a_failure_that_ansible_hands_nothing_on_of_is_not_told_as_the_worker_before(workspace: Workers) -> None:
+    """An include of a task file that a provider's role lacks is such a one."""
+    role = Path(shutil.copytree(ROLE, workspace.folder / "roles" / "machine_other"))
+    include = {"name": "Ask the cloud", "ansible.builtin.include_role": {"name": str(ROLE), "tasks_from": "quota"}}
+    create = [
+        {**include, "when": "asked_before is defined"},
+        {"name": "Note that it was asked", "ansible.builtin.set_fact": {"asked_before": True}},
+        {"name": "Refuse it", "ansible.builtin.fail": {"msg": "no quota"}},
+    ]
+    workspace.wanted(0)
+    workspace.playbook("reconcile").succeeded()
+    (role / "tasks" / "create.yml").write_text(yaml.safe_dump(create, sort_keys=False))
+    path = workspace.folder / "variables.yml"
+    path.write_text(path.read_text().replace(f"AcmeMachineTemplate: {ROLE}", f"AcmeMachineTemplate: {role}"))
+    workspace.wanted(2)
+    run = workspace.playbook("reconcile").failed()
+    told = [f"machine {name} could not be made: " for name in workspace.machines()]
+    assert sorted(f"{each}no quota" in run.text for each in told) == [False, True], run.output
+    assert [each for each in told if f"{each}what Ansible said of it is above" in run.text], run.output
 
 
 @pytest.mark.full
