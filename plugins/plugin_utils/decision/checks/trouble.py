@@ -32,6 +32,7 @@ from .. import terms
 from ..conditions.control_plane import answers_with_quorum, strangers, stray_lasts
 from ..conditions.node_network import NO_NETWORK_PLUGIN, WAY_OUT, lacks_plugin, why_not_ready
 from ..conditions.node_registration import configuration, registered_taints, taint_title
+from ..creation.bootstrap import possible_owner
 from ..snapshot.typed_snapshot import MachineView, View
 from . import etcd_alarms
 from . import expired_certificates as on_disk
@@ -201,15 +202,8 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
     if machine.node_lost:
         text = f"Node {name} of machine {machine.name} does not exist any more"
         fix = "Restart kubelet on the machine: it registers its Node again. Nothing is removed because a Node object is missing."
-        return [
-            Trouble(
-                MACHINES_HAVE_NODES,
-                "NodeNotFound",
-                text,
-                fix,
-                view.settling or not view.lasting(machine.machine, "NodeReady"),
-            )
-        ]
+        waits = view.settling or not view.lasting(machine.machine, "NodeReady")
+        return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, fix, waits)]
     began = machine.started if machine.started is not None else machine.created
     waits = view.now - began < settings.NODE_STARTUP_SECONDS
     text, fix = f"machine {machine.name} has no Node yet", "Look at kubelet on the machine (journalctl -u kubelet)."
@@ -316,9 +310,18 @@ def _etcd(
         found.append(Trouble(MEMBER_LIST_AGREES, "ViewsDisagree", text, fix, agrees is None and waits))
     for member in strangers(view):
         text = f"etcd {member.describe()} belongs to no machine"
-        fix = f"It is removed as soon as that is safe; by hand, the module etcd_member with its ID {member.id} checks the quorum first."
-        found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, fix, view.settling or not stray_lasts(view, member)))
+        waits = view.settling or not stray_lasts(view, member)
+        found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, _way_of_stray(view, member), waits))
     return found
+
+
+def _way_of_stray(view: View, member: quorum.MemberState) -> str:
+    # What is refused to a run (removal/stray.py) is not for a person to do either.
+    if member.name in {each["name"] for each in unmanaged_nodes(view)}:
+        return "It is removed once the Node of its name is no longer there."
+    if owner := possible_owner(view, member):
+        return claim_member(owner)
+    return f"It is removed as soon as that is safe; by hand, the module etcd_member with its ID {member.id} checks the quorum first."
 
 
 def claim_member(machine: MachineView) -> str:

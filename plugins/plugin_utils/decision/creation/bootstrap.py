@@ -12,6 +12,8 @@ the machine ends it by itself.
 
 from __future__ import annotations
 
+from typing import Optional
+
 from ....module_utils.common.quorum import MemberState
 from ...objects import kinds
 from ...objects.conditions import HEALTH_MARKS
@@ -117,6 +119,11 @@ def voters_of_nobody(view: View, machine: MachineView) -> list[MemberState]:
     # A control plane Node without a machine has a member of its own.
     others = {each["name"] for each in unmanaged_nodes(view)} if machine.node_known else set()
     return [each for each in view.members if each.settled and each.id not in matched and each.name not in others]
+
+
+def possible_owner(view: View, member: MemberState) -> Optional[MachineView]:
+    """Return a machine that has joined and of which a member of no machine may be, None without one."""
+    return next((each for each in view.known if each.joined and member in voters_of_nobody(view, each)), None)
 
 
 def _is_off(view: View, machine: MachineView) -> bool:

@@ -21,7 +21,7 @@ from ..checks.nodes_without_machine import is_control_plane_node, labelled_worke
 from ..checks.trouble import claim_member
 from ..conditions.control_plane import strangers, stray_lasts
 from ..conditions.machine import health_conditions, is_true
-from ..creation.bootstrap import voters_of_nobody
+from ..creation.bootstrap import possible_owner
 from ..outcome import Context, Outcome, block, first_that_acts, reason, target
 from ..snapshot.typed_snapshot import View
 from .leadership import candidates
@@ -57,7 +57,7 @@ def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Out
         )
         return block("UnmanagedNode", text, fix)
     text = f"etcd {member.describe()} belongs to no machine"
-    owner = next((each for each in view.known if each.joined and member in voters_of_nobody(view, each)), None)
+    owner = possible_owner(view, member)
     if owner is not None:
         text += f", and removing it is refused: machine {owner.name} has no member of its Node's name, and this may be its own"
         return block("CannotBeRemediated", text, claim_member(owner))

@@ -167,6 +167,11 @@ class TestMembersOfAnotherName:
         assert decision["action"] == "blocked", says(decision)
         assert any("old-3" in each["message"] and "--initial-cluster" in each["fix"] for each in decision["blockedOn"])
 
+    def test_of_two_neither_is_said_to_be_removed(self) -> None:
+        builder = self.builder("192.168.0.3").without_member("m2").member("old-2", address="192.168.0.2")
+        told = [each for each in decide(builder.build())["blockedOn"] if each["message"].startswith("etcd member old-")]
+        assert len(told) == 2 and all("--initial-cluster" in each["fix"] for each in told)
+
     def test_a_node_without_a_machine_has_it(self) -> None:
         """It is no other machine's then: that one has lost its own, and goes."""
         builder = healthy(3).without_member("m3").member("cp-4").node("cp-4")
@@ -195,6 +200,7 @@ def test_a_node_of_its_name_belongs_to_somebody() -> None:
     decision = decide(stray().node("stray").build())
     assert says(decision) == ("blocked", "UnmanagedNode")
     assert "stray" in decision["blockedOn"][0]["message"]
+    assert not any("by hand" in each["fix"] for each in decision["blockedOn"]), "its host serves"
 
 
 def test_a_workers_node_of_its_name_is_no_reason_to_keep_it() -> None:
