@@ -122,7 +122,7 @@ def voters_of_nobody(view: View, machine: MachineView) -> list[MemberState]:
 
 
 def possible_owner(view: View, member: MemberState) -> Optional[MachineView]:
-    """Return a machine that has joined and of which a member of no machine may be, None without one."""
+    """Return a joined machine whose member this may be, else None."""
     return next((each for each in view.known if each.joined and member in voters_of_nobody(view, each)), None)
 
 

@@ -23,7 +23,7 @@ def bound(machine: Object, key: str, default: int) -> int:
 def begun(machine: Object) -> dict[str, str]:
     """Return the times in a Machine's status.deletion.
 
-    One from before its mark of deletion is of an earlier mark, which somebody took back or a move left behind: it ends no bound of this one.
+    One from before its mark of deletion is of an earlier mark, which the user took back or a move left behind: it ends no bound of this one.
     """
     recorded, marked = (machine.get("status") or {}).get("deletion"), _marked(machine)
     told = {str(field): utc_time(each) for field, each in recorded.items()} if isinstance(recorded, dict) else {}
