@@ -141,6 +141,18 @@ def test_set_changed_and_taken_away(kept: Kept) -> None:
     )
 
 
+def test_kubeadms_role_outlives_the_machines(kept: Kept) -> None:
+    """Without it the Node would be no control plane's; a worker's Node never had it of kubeadm."""
+    role = next(iter(OWN))
+    for value in ("", "true"):
+        kept.labels(**{role: value})
+        kept.sync()
+        assert kept.workload.there(f"{NODES}/m1")["metadata"]["labels"][role] == value
+        kept.labels()
+        assert kept.sync() == ([f"Node m1: labels {role}"] if value else [])
+        assert kept.found() == {} and kept.sync() == []
+
+
 def test_somebody_who_changes_the_node_meanwhile_is_not_overruled(kept: Kept) -> None:
     """The next run does it."""
     kept.labels(**{ROLE: ""})

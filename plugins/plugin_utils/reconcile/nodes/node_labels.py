@@ -27,17 +27,22 @@ def managed(labels: t.Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in labels.items() if _is_managed(key)}
 
 
-def patch(labels: t.Mapping[str, str], node: t.Mapping[str, t.Any]) -> t.Optional[Object]:
+def patch(
+    labels: t.Mapping[str, str], node: t.Mapping[str, t.Any], kubeadms: t.Iterable[str] = ()
+) -> t.Optional[Object]:
     """Return the merge patch for a Node's labels, None without a difference.
 
     Args:
         labels: the Machine's, of the three domains.
         node: what has the Node's ``labels`` and ``annotations``.
+        kubeadms: the labels that kubeadm sets on this Node, empty. Such a one stays when it leaves the Machine: without it the Node would be no
+            control plane Node any more, and the pods that are to run on those would leave it.
     """
     present, annotations = node.get("labels") or {}, node.get("annotations") or {}
     recorded = str(annotations.get(FROM_MACHINE_ANNOTATION, ""))
     gone = {key for key in recorded.split(",") if _is_managed(key)} - set(labels)
-    changes: dict[str, t.Optional[str]] = {key: None for key in gone if key in present}
+    left: dict[str, t.Optional[str]] = {**dict.fromkeys(gone), **dict.fromkeys(gone.intersection(kubeadms), "")}
+    changes = {key: value for key, value in left.items() if key in present and present[key] != value}
     changes.update({key: value for key, value in labels.items() if present.get(key) != value})
     record = ",".join(sorted(labels))
     if not changes and record == recorded:

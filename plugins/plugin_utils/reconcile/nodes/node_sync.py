@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ....module_utils.common.kubernetes_facts import LABEL_CONTROL_PLANE, LABEL_MASTER
+from ....module_utils.common.kubernetes_facts import LABEL_CONTROL_PLANE, LABEL_MASTER, role_labels
 from ...calls.machine_connection import Answer
 from ...decision.conditions.node_registration import registered_taints, same_taint
 from ...objects import kinds
@@ -26,11 +26,12 @@ _KEEP = ("metadata.labels", "metadata.annotations", "spec.taints")
 
 
 class FromMachine(t.NamedTuple):
-    """Labels and taints of a Machine for its Node, and kubeadm's taints."""
+    """Labels and taints of a Machine for its Node, and kubeadm's own."""
 
     labels: dict[str, str]
     taints: list[Object]
     registered: list[Object]
+    roles: tuple[str, ...] = ()
 
     def patch(self, node: t.Mapping[str, t.Any], taints: t.Sequence[Object]) -> tuple[t.Optional[Object], str]:
         """Return a Node's merge patch and its summary; None without a difference.
@@ -39,7 +40,7 @@ class FromMachine(t.NamedTuple):
             node: what has the Node's ``labels`` and ``annotations``.
             taints: the Node's.
         """
-        labels = node_labels.patch(self.labels, node)
+        labels = node_labels.patch(self.labels, node, self.roles)
         change = self.change_taints(node, taints)
         named = sorted(labels["metadata"]["labels"]) if labels else []
         said = [f"labels {', '.join(named)}"] if named else []
@@ -147,11 +148,12 @@ def _from_machine(objects: ClusterObjects, machine: Object) -> FromMachine:
         return FromMachine(
             node_labels.managed(own), machine["spec"].get("taints") or [], registration.get("taints") or []
         )
+    version = str(machine["spec"].get("version") or "")
     try:
-        registered = registered_taints(spec, str(machine["spec"].get("version") or ""))
+        roles, registered = role_labels(version), registered_taints(spec, version)
     except ValueError:
-        registered = []
-    return FromMachine(node_labels.managed(labels), machine["spec"].get("taints") or [], registered)
+        roles, registered = (LABEL_CONTROL_PLANE, LABEL_MASTER), []
+    return FromMachine(node_labels.managed(labels), machine["spec"].get("taints") or [], registered, roles)
 
 
 def _path(node: str) -> str:

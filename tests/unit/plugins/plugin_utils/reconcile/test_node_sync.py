@@ -16,7 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.no
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import ClusterObjects
 
 Object = dict[str, t.Any]
-RECORD = "cluster.x-k8s.io/taints-from-machine"
+RECORD, LABELS = "cluster.x-k8s.io/taints-from-machine", "cluster.x-k8s.io/labels-from-machine"
 
 
 def taint(key: str, effect: str) -> Object:
@@ -35,6 +35,25 @@ def seen(
     snapshot = {"workload": parse(answer, "m2")}
     assert [each["name"] for each in snapshot["workload"]["nodes"]] == ["node-m2"]
     return objects, snapshot
+
+
+@pytest.mark.parametrize(
+    ("role", "version", "left"),
+    [
+        ("node-role.kubernetes.io/control-plane", "v1.30.2", {}),
+        ("node-role.kubernetes.io/master", "v1.23.4", {}),
+        ("node-role.kubernetes.io/master", "v1.30.2", {"node-role.kubernetes.io/master": None}),
+        ("node-role.kubernetes.io/control-plane", "odd", {}),
+    ],
+)
+def test_kubeadms_role_outlives_the_machines(tmp_path: Path, role: str, version: str, left: Object) -> None:
+    """Where kubeadm of that version sets it; the record of it goes."""
+    objects, _snapshot = seen(tmp_path, [], [], {})
+    next(each for each in objects.machines if each["metadata"]["name"] == "m2")["spec"]["version"] = version
+    node = {"name": "node-m2", "labels": {role: ""}, "annotations": {LABELS: role, RECORD: ""}}
+    (machine,) = node_sync.differing(objects, {"workload": {"nodes": [node]}}).values()
+    patch, _said = machine.patch(node, ())
+    assert patch == {"metadata": {"labels": left, "annotations": {LABELS: None}}}
 
 
 def test_a_record_of_any_length_is_compared_whole(tmp_path: Path) -> None:
