@@ -178,9 +178,7 @@ class ActionModule(ControlPlaneAction):
         """Observe once and decide; None where a glance can't tell."""
         this.store.look_again()
         objects = self.open_objects(this.arguments, this.store)
-        for change in deleted_machines.restore(objects):
-            self.progress(objects.name, change)
-            self.note(change)
+        self.tell(objects.name, deleted_machines.restore(objects))
         caller = self.machine_caller(this.arguments, objects)
         snapshot = self._observe(this, objects, caller)
         certificate_expiry.record_expiry(objects, caller, snapshot)
@@ -196,16 +194,19 @@ class ActionModule(ControlPlaneAction):
         return Seen(objects=objects, caller=caller, snapshot=snapshot, decision=decision)
 
     def _observe(self, this: Pass, objects: ClusterObjects, caller: t.Any) -> Object:
-        """Return the snapshot; in check mode with the health checks' marks."""
+        """Return the snapshot without outlived marks; check mode sets new ones."""
         check = self.check_mode
         snapshot = observe(objects, caller, now_rfc3339(), policy=this.policy, settle=not check, detached=check)
         worker_obstacles.add_failed(snapshot, this.arguments["failed_workers"])
         plan_and_reconcile.refuse_contradictions(check_snapshot(snapshot))
-        if not (check and this.arguments["check_health"]):
-            return snapshot
-        # The marks are in the store of check mode; who is asked as a second witness depends on them.
-        stored_health_checks.check_health(objects, snapshot)
-        return observe(objects, caller, now_rfc3339(), policy=this.policy)
+        if check and this.arguments["check_health"]:
+            # The marks are in the store of check mode; who is asked as a second witness depends on them.
+            stored_health_checks.check_health(objects, snapshot)
+            return observe(objects, caller, now_rfc3339(), policy=this.policy)
+        if not this.glance:
+            snapshot, taken_back = stored_health_checks.take_back(objects, snapshot)
+            self.tell(objects.name, taken_back)
+        return snapshot
 
     def _tidy_up(self, seen: Seen) -> None:
         """Delete used tokens and bring Machines' labels and taints to Nodes.
@@ -248,9 +249,7 @@ class ActionModule(ControlPlaneAction):
         control_plane = objects.control_plane
         if control_plane is not None and decision["annotations"].get("cluster"):
             kept = secrets.hand_over(objects.store, objects.cluster, objects.cluster, control_plane)
-            for change in (*kept, *external_etcd_preflight.take_over(objects)):
-                self.progress(objects.name, change)
-                self.note(change)
+            self.tell(objects.name, (*kept, *external_etcd_preflight.take_over(objects)))
 
     def _edited(self, objects: ClusterObjects, arguments: dict[str, t.Any]) -> bool:
         """Return whether a step's objects were changed since they were read.

@@ -276,11 +276,14 @@ class ControlPlaneAction(ActionBase):
         )
 
     def note(self, change: str) -> None:
-        """Record a change of this run for the journal.
-
-        It is recorded even where the action fails.
-        """
+        """Record a change for the journal, even where the action fails."""
         self._noted.append(change)
+
+    def tell(self, cluster: str, changes: t.Iterable[str]) -> None:
+        """Print changes of a cluster, and record them for the journal."""
+        for change in changes:
+            self.progress(cluster, change)
+            self.note(change)
 
     def run_id(self, arguments: t.Mapping[str, t.Any]) -> str:
         """Return the id of the run that holds the cluster's lock here.

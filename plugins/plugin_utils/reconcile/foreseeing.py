@@ -19,7 +19,7 @@ from ..objects.manifest.differences import ManifestDiff
 from ..objects.manifest.reader import ClusterManifest
 from ..objects.manifest.unmanaged import summary_line
 from ..observe.observation import observe
-from ..records import stored_cluster, stored_desired_state
+from ..records import stored_cluster, stored_desired_state, stored_health_checks
 from ..records.cluster_objects import CLUSTER, ClusterObjects, Object
 from ..records.manifest_arguments import read_manifest, unmanaged_result
 from ..records.propagation import IN_PLACE
@@ -85,8 +85,9 @@ class ForeseeingAction(ControlPlaneAction):
         for change in in_place:
             self.progress(arguments["cluster"], f"reconcile would {change}")
         snapshot = self.observed_beforehand(arguments, objects, policy, whole=True, every=every)
-        for risk in node_sync.evictions(objects, snapshot):
-            self.progress(arguments["cluster"], f"reconcile would {risk}")
+        snapshot, taken_back = stored_health_checks.take_back(objects, snapshot)
+        for change in (*taken_back, *node_sync.evictions(objects, snapshot)):
+            self.progress(arguments["cluster"], f"reconcile would {change}")
         return objects, snapshot
 
     def observed_as_if(self, arguments: dict[str, t.Any], store: Store, manifest: ClusterManifest) -> Object:

@@ -11,7 +11,9 @@ import typing as t
 from ...module_utils.common.values import condition_of
 from ...module_utils.common.violations import Violation
 from ..decision.decide import decide
-from ..decision.remediation.health_marks import Evaluation, evaluate
+from ..decision.remediation.health_marks import Evaluation, Marks, evaluate, is_marked, outlived
+from ..decision.remediation.unhealthy_machines import watched
+from ..decision.snapshot.typed_snapshot import read_snapshot
 from ..objects import kinds
 from ..objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, remove_condition, set_condition
 from ..objects.manifest.reader import ClusterManifest
@@ -97,26 +99,11 @@ def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
     the MachineHealthChecks; nothing else. Returns the evaluation.
     """
     now = str(snapshot["now"])
-    documents = of_cluster(objects.store, objects.namespace, objects.name)
-    known = _without_intentions(decide(snapshot))["conditions"]
-    observed = with_conditions(snapshot, {**known["machines"], **known.get("workers", {})})
+    documents, observed = _observed(objects, snapshot)
     evaluation = evaluate(documents, observed)
-    marked = with_conditions(
-        observed,
-        {name: marks.set for name, marks in evaluation.marks.items()},
-        {name: marks.remove for name, marks in evaluation.marks.items()},
-    )
+    marked = _with_marks(observed, evaluation.marks)
     write_status(objects, _without_intentions(decide(marked)), now, begins=False)
-    for name, marks in evaluation.marks.items():
-
-        def mark(stored: Object, marks: t.Any = marks) -> None:
-            for each in marks.set:
-                set_condition(stored, each["type"], each["status"], each["reason"], each["message"], now)
-            for kind in marks.remove:
-                remove_condition(stored, kind)
-
-        marked_machine = objects.store.modify(MACHINE, objects.namespace, name, mark)
-        _explain(objects, name, marked_machine)
+    _write_marks(objects, evaluation.marks, now)
     for result in evaluation.results:
 
         def record(stored: Object, result: t.Any = result) -> None:
@@ -127,6 +114,49 @@ def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
         objects.store.modify(HEALTH_CHECK, objects.namespace, result.name, record)
     _read_again(objects, {str(each["metadata"]["name"]) for each in [*objects.machines, *objects.workers]})
     return evaluation
+
+
+def take_back(objects: ClusterObjects, snapshot: Object) -> tuple[Object, list[str]]:
+    """Take back the marks that their machines have outlived.
+
+    A mark may be old: a machine can become healthy while a run removes another one, and no health check takes its mark back meanwhile. Returns the snapshot
+    without these marks, and the changes in words. Where no machine is marked, nothing is evaluated.
+    """
+    if not any(is_marked(each) for each in watched(read_snapshot(snapshot))):
+        return snapshot, []
+    found = outlived(*_observed(objects, snapshot))
+    marks = {name: each for name, (each, _why) in found.items()}
+    _write_marks(objects, marks, str(snapshot["now"]))
+    _read_again(objects, marks)
+    said = [f"take back the mark for remediation of machine {name}: {why}" for name, (_marks, why) in found.items()]
+    return _with_marks(snapshot, marks), said
+
+
+def _observed(objects: ClusterObjects, snapshot: Object) -> tuple[list[Object], Object]:
+    """Return the health checks, and the snapshot with the observed conditions."""
+    known = _without_intentions(decide(snapshot))["conditions"]
+    observed = with_conditions(snapshot, {**known["machines"], **known.get("workers", {})})
+    return of_cluster(objects.store, objects.namespace, objects.name), observed
+
+
+def _with_marks(snapshot: Object, marks: t.Mapping[str, Marks]) -> Object:
+    return with_conditions(
+        snapshot,
+        {name: each.set for name, each in marks.items()},
+        {name: each.remove for name, each in marks.items()},
+    )
+
+
+def _write_marks(objects: ClusterObjects, marks: t.Mapping[str, Marks], now: str) -> None:
+    for name, each in marks.items():
+
+        def mark(stored: Object, changes: Marks = each) -> None:
+            for wanted in changes.set:
+                set_condition(stored, wanted["type"], wanted["status"], wanted["reason"], wanted["message"], now)
+            for kind in changes.remove:
+                remove_condition(stored, kind)
+
+        _explain(objects, name, objects.store.modify(MACHINE, objects.namespace, name, mark))
 
 
 def _explain(objects: ClusterObjects, name: str, marked: Object) -> None:

@@ -17,7 +17,7 @@ from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, cond
 from .. import terms
 from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of, read_snapshot
 from .retry import read_record
-from .unhealthy_machines import DELETING, HEALTHY, UNHEALTHY, Finding, Result, check, watched, worst
+from .unhealthy_machines import DELETING, HEALTHY, UNHEALTHY, Finding, Result, check, taken_out, watched, worst
 
 Object = dict[str, Any]
 WAITING = "WaitingForRemediation"
@@ -95,6 +95,26 @@ def evaluate(documents: Sequence[Object], snapshot: Object) -> Evaluation:
     return evaluation
 
 
+def outlived(documents: Sequence[Object], snapshot: Object) -> dict[str, tuple[Marks, str]]:
+    """Return marks to be taken back before a removal, and why.
+
+    By machine; the arguments are those of `evaluate`. A machine is healthy again, or the user has taken it out. What is not known is not healthy: such a
+    mark stays. So does one that the user set, and one where only the limits or the health checks are others now: those are health_check's to take back.
+    """
+    evaluation = evaluate(documents, snapshot)
+    found: dict[str, tuple[Marks, str]] = {}
+    for machine in watched(read_snapshot(snapshot)):
+        verdict, marks = evaluation.verdicts.get(machine.name), evaluation.marks.get(machine.name)
+        asked = kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE)
+        if marks is None or asked or not is_marked(machine):
+            continue
+        if annotation := taken_out(machine):
+            found[machine.name] = marks, f"it has the annotation {annotation}"
+        elif verdict is not None and verdict.finding.state == HEALTHY:
+            found[machine.name] = marks, f"it is healthy again (MachineHealthCheck {', '.join(verdict.checks)})"
+    return found
+
+
 def _verdict(view: View, machine: MachineView, found: Finding, results: list[Result], marks: Marks) -> Verdict:
     sick = [each for each in results if machine.name in each.findings and each.findings[machine.name] == found]
     covering = tuple(each.name for each in results if machine.name in each.findings)
@@ -103,7 +123,7 @@ def _verdict(view: View, machine: MachineView, found: Finding, results: list[Res
         return Verdict(found, covering, False, "")
     waits = condition_of(machine.machine, OWNER_REMEDIATED).get("status") == terms.FALSE
     if found.state != UNHEALTHY:
-        return Verdict(found, covering, _is_marked(machine) and found.state != DELETING, "")
+        return Verdict(found, covering, is_marked(machine) and found.state != DELETING, "")
     _set(machine, condition(HEALTH_CHECK_SUCCEEDED, terms.FALSE, found.reason, found.message), marks)
     unhealthy = [each for each in results if _state(each, machine) == UNHEALTHY]
     if any(each.allowed for each in unhealthy):
@@ -163,7 +183,8 @@ def _begun(view: View, machine: MachineView) -> bool:
     return machine.deleting or (record is not None and record.machine == machine.name)
 
 
-def _is_marked(machine: MachineView) -> bool:
+def is_marked(machine: MachineView) -> bool:
+    """Return whether a machine has a health check's mark for remediation."""
     return all(
         condition_of(machine.machine, kind).get("status") == terms.FALSE
         for kind in (HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED)

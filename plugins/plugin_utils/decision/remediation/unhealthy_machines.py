@@ -95,9 +95,9 @@ def check(document: Object, view: View) -> Result:
     for machine in watched(view):
         if not object_selector.selects(spec.get("selector") or {}, _labels(machine)):
             continue
-        taken_out = next((each for each in _TAKEN_OUT if kinds.is_flagged(machine.machine, each)), None)
-        if taken_out:
-            result.skipped[machine.name] = taken_out
+        annotation = taken_out(machine)
+        if annotation:
+            result.skipped[machine.name] = annotation
         else:
             targets.append(machine)
     why = _nobody(document, view)
@@ -118,7 +118,10 @@ def watched(view: View) -> list[MachineView]:
     return [*view.machines, *read_workers(view).machines]
 
 
-_TAKEN_OUT = (kinds.ANNOTATION_PAUSED, kinds.ANNOTATION_SKIP_REMEDIATION)
+def taken_out(machine: MachineView) -> str:
+    """Return the annotation with which the user excludes a machine, else ""."""
+    annotations = (kinds.ANNOTATION_PAUSED, kinds.ANNOTATION_SKIP_REMEDIATION)
+    return next((each for each in annotations if kinds.is_flagged(machine.machine, each)), "")
 
 
 def _labels(machine: MachineView) -> Object:

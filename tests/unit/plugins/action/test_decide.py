@@ -270,6 +270,32 @@ def test_all_clusters_of_a_namespace_are_paused(folder: Folder, namespace: str, 
     assert said in told["message"] and len(told["message"]) < 400 and "\n" not in told["message"]
 
 
+def test_no_pass_and_no_plan_goes_by_a_mark_that_was_taken_back(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _document, name = folder.begin_first_machine()
+    marks = [{"type": each, "status": "False", "reason": "X"} for each in ("HealthCheckSucceeded", "OwnerRemediated")]
+
+    def mark(stored: Object) -> None:
+        stored["metadata"]["annotations"]["cluster.x-k8s.io/skip-remediation"] = ""
+        stored.setdefault("status", {})["conditions"] = marks
+
+    folder.objects.modify(MACHINE, "default", name, mark)
+    capsys.readouterr()
+    said = (
+        f"take back the mark for remediation of machine {name}: it has the annotation cluster.x-k8s.io/skip-remediation"
+    )
+    assert folder.run("plan", show=False)["steps"][0]["action"] == "initialize"
+    assert f"reconcile would {said}" in capsys.readouterr().out
+    assert folder.decide(check=True, plan_file=None)["plan"][0]["action"] == "initialize"
+    for told in (said, ""):
+        capsys.readouterr()
+        assert folder.decide(plan_file=None)["decision"]["action"] == "initialize"
+        assert (said in capsys.readouterr().out) is bool(told)
+    machine = folder.objects.get(MACHINE, "default", name) or {}
+    assert not {each["type"] for each in machine["status"]["conditions"]} & {each["type"] for each in marks}
+
+
 def test_a_remediation_is_recorded_and_handed_on_to_the_replacement(folder: Folder) -> None:
     _document, name = folder.begin_first_machine()
     record = {"machine": name, "timestamp": "2026-01-31T12:00:00Z", "retryCount": 2}

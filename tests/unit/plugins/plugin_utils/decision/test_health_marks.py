@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders import NOW, healthy
+from builders import NOW, at, healthy
 from health_checks import PAUSED, REMEDIATE, SKIP, checked, mhc, node_condition, set_on, states
+from worker_snapshots import deployment
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.remediation.health_marks import outlived
 
 Object = dict[str, Any]
 
@@ -142,3 +145,15 @@ def test_no_mark_is_taken_back_while_the_cluster_is_left_alone(why: str) -> None
     else:
         builder.deleting()
     assert checked(builder).marks == {}
+
+
+@pytest.mark.parametrize(("status", "gone"), [("True", True), ("Unknown", False)])
+def test_a_workers_mark_is_outlived_too(status: str, gone: bool) -> None:
+    builder = deployment(healthy(3), 2).worker("a", marked=True).worker("b")
+    snapshot = builder.build()
+    for node in snapshot["workload"]["workers"]:
+        node["conditions"] = [{"type": "Ready", "status": status, "lastTransitionTime": at(60)}]
+    everything = mhc(selector={"matchExpressions": [{"key": "no", "operator": "DoesNotExist"}]})
+    found = outlived([everything], snapshot)
+    assert list(found) == ["a"] * gone
+    assert not gone or [each["status"] for each in found["a"][0].set] == ["True"]

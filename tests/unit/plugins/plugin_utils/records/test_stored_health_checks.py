@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
+import pytest
 from builders import Builder, at, healthy
 from explained_store import ExplainedStore
-from health_checks import CONTROL_PLANE, REMEDIATE, mhc, node_condition
+from health_checks import CONTROL_PLANE, PAUSED, REMEDIATE, SKIP, mhc, node_condition
 from observed import objects_of
 from stored_manifest import Kept
 
@@ -145,6 +146,53 @@ def test_a_machine_that_begins_to_be_unhealthy_is_explained_once(tmp_path: Path)
         snapshot = seen(builder, objects)
     assert [each[:4] for each in explained.told] == [("Machine", "m2", True, "MachineMarkedUnhealthy")]
     assert "m2 is to be remediated" in explained.told[0][4]
+
+
+def ready(builder: Builder) -> Builder:
+    """m2 is back, and so is its member."""
+    well = healthy(3)
+    builder.workload.update({key: well.workload[key] for key in ("etcd", "nodes")})
+    for node in builder.workload["nodes"]:
+        node_condition(builder, node["name"], "Ready", "True", 60)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (ready, "healthy again (MachineHealthCheck prod)"),
+        (lambda builder: builder.annotate(SKIP, "", "m2"), SKIP),
+        (lambda builder: builder.annotate(PAUSED, "", "m2"), PAUSED),
+        (lambda builder: builder, ""),
+        (lambda builder: node_condition(builder, "m2", "Ready", "Unknown", 60), ""),
+        (lambda builder: node_condition(builder, "m2", "Ready", "Unknown", None), ""),
+        (lambda builder: ready(builder).unreachable(), ""),
+        (lambda builder: ready(builder).annotate(REMEDIATE, "", "m2"), ""),
+        (lambda builder: builder.annotate(REMEDIATE, "", "m2").annotate(SKIP, "", "m2"), ""),
+        (lambda builder: ready(builder).deleting("m2"), ""),
+        (lambda builder: ready(builder).annotate(PAUSED, ""), ""),
+    ],
+)
+def test_a_mark_that_a_machine_has_outlived(tmp_path: Path, change: Callable[[Builder], Builder], why: str) -> None:
+    """Taken back before a removal that would follow; what can't be told is not healthy, and what a person asked for stays."""
+    builder = change(sick().marked("m2"))
+    going = builder.entry("m2")["machine"]["metadata"].get("deletionTimestamp")
+    objects, _snapshot = stored(builder, tmp_path)
+    objects.machines[1]["metadata"].update({"deletionTimestamp": going} if going else {})
+    before = decide(seen(builder, objects))["action"]
+    left, said = stored_health_checks.take_back(objects, seen(builder, objects))
+    assert [each.partition(": ")[0] for each in said] == ["take back the mark for remediation of machine m2"] * bool(
+        why
+    )
+    assert why in "".join(said)
+    assert (decide(left)["action"] == before) is not bool(why) and (before == "remove" or not why)
+    assert decide(seen(builder, objects))["action"] == decide(left)["action"], "what is stored leads to the same"
+    assert stored_health_checks.take_back(objects, seen(builder, objects))[1] == [], "a second pass has nothing to do"
+
+
+def test_a_mark_that_no_health_check_covers_any_more_is_left_to_the_next_health_check(tmp_path: Path) -> None:
+    objects, snapshot = stored(ready(sick().marked("m2")), tmp_path, mhc(selector={"matchLabels": {"no": "such"}}))
+    assert stored_health_checks.take_back(objects, snapshot) == (snapshot, [])
 
 
 def test_what_is_kept_of_a_health_check(tmp_path: Path) -> None:
