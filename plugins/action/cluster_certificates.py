@@ -35,6 +35,8 @@ class ActionModule(ControlPlaneAction):
         now = now_rfc3339()
         made = ensure_certificates(objects.store, objects.cluster, control_plane, now, initialized)
         kubeconfig = ensure_kubeconfig(objects.store, objects.cluster, control_plane, objects.endpoint(), now)
+        if kubeconfig.state == "userSupplied":
+            self.progress(objects.name, kubeconfig.message)
         if made.changed or kubeconfig.changed:
             self.note("make certificate authorities, keys and the kubeconfig that were missing")
         if made.missing or made.problems:

@@ -67,9 +67,16 @@ def ensure_kubeconfig(
     taken = False
     if stored is not None:
         # What has no client certificate that could be renewed is another kind of kubeconfig, whoever made it.
-        other = remaining is None and not secrets.is_controlled_by(stored, control_plane)
+        other = text is not None and remaining is None and not secrets.is_controlled_by(stored, control_plane)
         if other or secrets.is_users_own(stored):
-            return KubeconfigResult(False, "userSupplied", f"the Secret {name} is the user's own and stays as it is")
+            lacks = (
+                ""
+                if text
+                else ". Its key 'value' has no kubeconfig: put one there, or delete it and run reconcile, which makes one"
+            )
+            return KubeconfigResult(
+                False, "userSupplied", f"the Secret {name} is the user's own and stays as it is{lacks}"
+            )
         taken = secrets.take_over(store, control_plane, stored)
     if remaining is not None and remaining >= renew_before:
         return KubeconfigResult(taken, "present", f"the Secret {name} is valid for {remaining.days} more days")

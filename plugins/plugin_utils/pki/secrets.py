@@ -115,9 +115,12 @@ def certificate_facts(store: Store, cluster: Object) -> Facts:
             "notAfter": not_after,
             "fingerprint": fingerprint,
         }
-    kubeconfig = value(read_secret(store, cluster, KUBECONFIG), "value")
+    stored = read_secret(store, cluster, KUBECONFIG)
+    kubeconfig = value(stored, "value")
     certificate = client_certificate(kubeconfig) if kubeconfig else None
-    facts[KUBECONFIG] = {"present": bool(kubeconfig), "notAfter": _certificate_dates(certificate)[0]}
+    # A user's own is never touched: without a kubeconfig that is read here it is not made again either.
+    present = bool(kubeconfig) or (stored is not None and is_users_own(stored))
+    facts[KUBECONFIG] = {"present": present, "notAfter": _certificate_dates(certificate)[0]}
     return facts
 
 

@@ -270,6 +270,21 @@ def test_all_clusters_of_a_namespace_are_paused(folder: Folder, namespace: str, 
     assert said in told["message"] and len(told["message"]) < 400 and "\n" not in told["message"]
 
 
+def test_a_users_own_kubeconfig_under_another_key_holds_up_nothing(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is neither made again nor missing."""
+    folder.apply()
+    folder.provide_infrastructure()
+    metadata = {"name": "prod-kubeconfig", "namespace": "default"}
+    folder.objects.create(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": {"kubeconfig": "eA=="}}
+    )
+    folder.run("cluster_certificates")
+    assert "Its key 'value' has no kubeconfig: put one there" in capsys.readouterr().out
+    assert folder.decide(plan_file=None)["decision"]["action"] == "initialize"
+
+
 def test_no_pass_and_no_plan_goes_by_a_mark_that_was_taken_back(
     folder: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:

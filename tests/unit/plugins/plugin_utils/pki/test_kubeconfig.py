@@ -98,7 +98,8 @@ def test_a_users_own_is_never_touched(store, cluster, control_plane, with_ca, pu
     result = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
     assert (result.changed, result.state) == (False, "userSupplied")
     assert store.get(SECRET, "default", "prod-kubeconfig") == mine
-    assert secrets.certificate_facts(store, cluster)["kubeconfig"] == {"present": bool(text), "notAfter": None}
+    assert ("Its key 'value' has no kubeconfig" in result.message) is (not text)
+    assert secrets.certificate_facts(store, cluster)["kubeconfig"] == {"present": True, "notAfter": None}
 
 
 def foreign(store, owners):
@@ -128,7 +129,17 @@ def test_of_cluster_apis_type_it_becomes_ours_and_is_renewed(store, cluster, con
     assert ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, "2027-05-01T00:00:00Z").state == "renewed"
 
 
-@pytest.mark.parametrize("text", ["apiVersion: v1\nkind: Config\n", "", "x: ["])
+def test_one_of_cluster_apis_type_without_a_kubeconfig_is_made(store, cluster, control_plane, with_ca, put_secret, now):
+    """As long as it has none, every pass wants to make it; what else it holds stays."""
+    put_secret("prod-kubeconfig", type="cluster.x-k8s.io/secret", value="", other="x")
+    assert not secrets.certificate_facts(store, cluster)["kubeconfig"]["present"]
+    assert ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now).state == "renewed"
+    assert secrets.certificate_facts(store, cluster)["kubeconfig"]["present"]
+    assert "other" in store.get(SECRET, "default", "prod-kubeconfig")["data"]
+    assert ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now).changed is False
+
+
+@pytest.mark.parametrize("text", ["apiVersion: v1\nkind: Config\n", "x: ["])
 def test_a_foreign_one_without_a_client_certificate_is_left_alone(
     store, cluster, control_plane, with_ca, put_secret, now, text
 ):
