@@ -39,6 +39,13 @@ options:
     description: For how many seconds at most this call waits for the program's end.
     type: int
     default: 30
+  alone:
+    description:
+      - Whether the program is refused while another one runs on this machine that this module started. Only a start is
+        refused; a program of this O(name) that has started is found again.
+    type: bool
+    default: false
+    version_added: 0.10.0
   state:
     description: With V(absent), ends the program where it runs, and removes what it left.
     type: str
@@ -144,6 +151,7 @@ def main() -> None:
             "argv": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": settings.COMMAND_SECONDS},
             "wait": {"type": "int", "default": 30},
+            "alone": {"type": "bool", "default": False},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },
     )
@@ -159,7 +167,8 @@ def main() -> None:
         elif module.params["argv"]:
             changed = report.state == ABSENT
             if not module.check_mode:
-                report = unit.run(module.params["argv"], timeout=module.params["timeout"], wait=module.params["wait"])
+                bounds = {name: module.params[name] for name in ("timeout", "wait", "alone")}
+                report = unit.run(module.params["argv"], **bounds)
                 changed = report.changed
     module.exit_json(**{**report.__dict__, "changed": changed, "actual_machine_id": read_text(MACHINE_ID_FILE)})
 

@@ -113,17 +113,19 @@ class TaskUnit:
         ended = f"its unit ended without its exit status (systemd says: {state.result}, {state.exit_status})"
         return self._told(INTERRUPTED, started, said=ended if state.loaded else gone)
 
-    def run(self, argv: t.Sequence[str], *, timeout: int, wait: float) -> Report:
+    def run(self, argv: t.Sequence[str], *, timeout: int, wait: float, alone: bool = False) -> Report:
         """Start the command if it never was, and wait for its end.
 
-        It waits at most ``wait`` seconds.
+        It waits at most ``wait`` seconds. With ``alone`` it is not started beside another one.
 
         Raises:
-            NodeError: there is no such program, or systemd refused.
+            NodeError: there is no such program, another one runs, or systemd refused.
         """
         changed = False
         with exclusive(self._directory):
             if self.look().state == ABSENT:
+                if alone:
+                    self._refuse_second()
                 self._start(argv, timeout)
                 changed = True
         end = time.monotonic() + wait
@@ -147,6 +149,19 @@ class TaskUnit:
     @property
     def _output(self) -> str:
         return os.path.join(self._work, "output")
+
+    def _refuse_second(self) -> None:
+        for name in sorted(os.listdir(self._directory)):
+            work = os.path.join(self._directory, name)
+            # One with a result has done its work; its unit may take a moment more to end.
+            if work == self._work or not os.path.isdir(work) or os.path.exists(os.path.join(work, "result")):
+                continue
+            unit = systemd_units.TASK + name
+            if systemd_units.state(unit, self._runner).running:
+                raise NodeError(
+                    f"{unit}.service still runs on this machine, and the two could undo each other's work.",
+                    f"Nothing was started. Wait for its end (systemctl status {unit}), then retry.",
+                )
 
     def _start(self, argv: t.Sequence[str], timeout: int) -> None:
         program = argv[0] if argv else ""

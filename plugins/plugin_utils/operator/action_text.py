@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...module_utils.common.legible import block, lines, one_line
+from ...module_utils.common.systemd_units import TASK
 from ..documents.names import typed_name
 from ..objects import actions
 from . import catalogue, flow, freeze
@@ -82,7 +83,7 @@ def _ending(execution: Execution, step: Step, cluster: str) -> list[str]:
         return [said, *_cordoned(execution)]
     if step.kind == flow.ABORTED:
         said = f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {_progress(execution)}"
-        return [said + _half_upgraded(execution, cluster), *_cordoned(execution)]
+        return [said + _half_upgraded(execution, cluster), *_running(execution), *_cordoned(execution)]
     if step.kind == flow.PAUSED:
         half = f" {', '.join(step.tasks)} was started and will be resumed." if step.tasks else ""
         if execution.pauses:
@@ -133,6 +134,25 @@ def _half_upgraded(execution: Execution, cluster: str) -> str:
         f" {', '.join(nodes)}: {upgrade['targetVersion']} whole or in part, and the others not. Complete the upgrade before machines are made or "
         f"replaced: {PLAYBOOK}action --limit {cluster} -e {options}"
     )
+
+
+def _running(execution: Execution) -> list[str]:
+    """Return the line on an aborted Action's programs that may still run.
+
+    [] without any.
+    """
+    nodes = set()
+    for task in execution.tasks.values():
+        status = task.get("status") or {}
+        killed = status.get("startTime") and not status.get("completionTime") and not status.get("errorReason")
+        if killed or any(each.get("unobserved") for each in status.get("commands") or []):
+            nodes.add(str(task["spec"]["nodeName"]))
+    if not nodes:
+        return []
+    return [
+        f"What it had begun may still run on {', '.join(sorted(nodes))}, and ends by itself: systemctl list-units '{TASK}*' there. "
+        "Until then no Action starts a program beside it."
+    ]
 
 
 def _cordoned(execution: Execution) -> list[str]:

@@ -211,7 +211,8 @@ class TaskContext:
         unit = self._unit(name, words, step)
         said = step or " ".join(words)[:60]
         call = {"name": unit, "argv": words, "timeout": timeout_seconds, "wait": settings.FIRST_CALL_SECONDS}
-        call["fencing"] = self.fencing
+        # What an Action left running that was aborted, or a command that was skipped, would be worked against.
+        call.update(fencing=self.fencing, alone=True)
         waiting = self.plugin.waiting(self.cluster, timeout_seconds + settings.SILENCE_SECONDS)
         heard = None
         while True:
@@ -224,9 +225,11 @@ class TaskContext:
                     break
                 call["wait"] = settings.WAITING_CALL_SECONDS
             elif heard is None or time.monotonic() - heard > settings.SILENCE_SECONDS:
+                self._record.unobserved(self.index, unit)
                 begun = "what was begun there" if heard else "if this was begun there, it"
                 raise CommandFailure(f"Node {name}: {answer.message} ({begun} continues; retry takes its result).")
             if not waiting.again(f"{name}: {said}", 0.2 if answer.reached else 2.0):
+                self._record.unobserved(self.index, unit)
                 raise CommandFailure(
                     f"Node {name}: {said} has not ended within {timeout_seconds} s. Look at it, then retry."
                 )

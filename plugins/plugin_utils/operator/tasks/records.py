@@ -76,8 +76,17 @@ class TaskRecord:
             record.setdefault("startTime", now_rfc3339())
             record.setdefault("attempt", 1)
             record.pop("error", None)
+            record.pop("unobserved", None)
 
         return self._modify(change)
+
+    def unobserved(self, index: int, unit: str) -> None:
+        """Record that a command failed while its program may still run."""
+
+        def change(status: Object) -> None:
+            _record(status, index)["unobserved"] = unit
+
+        self._modify(change)
 
     def end_command(self, index: int) -> Object:
         """Record that a command succeeded."""

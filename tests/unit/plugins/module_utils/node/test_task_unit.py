@@ -50,6 +50,25 @@ def test_it_is_never_started_twice(tmp_path: Path, systemd: StandInSystemd) -> N
     assert mark.read_text() == "started\n" and len(systemd.started) == 1
 
 
+@pytest.mark.parametrize("name", ["another", "a" * 200])
+def test_none_is_started_beside_another_where_it_has_to_be_alone(
+    tmp_path: Path, systemd: StandInSystemd, name: str
+) -> None:
+    """The other is of an Action that was aborted; it may have a long name. One that runs already is found again."""
+    other = unit(tmp_path, systemd, name)
+    other.run(["sleep", "60"], timeout=90, wait=0)
+    one = unit(tmp_path, systemd)
+    with pytest.raises(NodeError, match=f"{other.unit}.service still runs on this machine"):
+        one.run(["true"], timeout=30, wait=20, alone=True)
+    assert one.look().state == ABSENT and len(systemd.started) == 1
+    assert other.run(["sleep", "60"], timeout=90, wait=0, alone=True).state == RUNNING
+    # The machine was booted: its unit is gone.
+    systemd.end()
+    systemd.processes.clear()
+    assert one.run(["true"], timeout=30, wait=20, alone=True).exit_status == 0
+    assert unit(tmp_path, systemd, "next").run(["true"], timeout=30, wait=20, alone=True).exit_status == 0
+
+
 def test_one_that_a_power_cut_ended_is_not_started_again(tmp_path: Path, systemd: StandInSystemd) -> None:
     """Whether it may be is a person's decision."""
     marks = tmp_path / "marks"

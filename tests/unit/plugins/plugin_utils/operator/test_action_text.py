@@ -9,11 +9,12 @@ import json
 from pathlib import Path
 
 import pytest
-from operator_cases import Walk, action, begun, executions, facts, hub, node
+from operator_cases import Walk, action, begun, executions, facts, group, hub, node
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.action_text import ending
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.records import Secrets, TaskRecord
 
 CONFIGURATION = """
 apiVersion: kubeadm.k8s.io/v1beta2
@@ -95,6 +96,28 @@ def test_a_node_that_was_cordoned_before_is_named_where_its_drain_may_run(
     walk.until_it_ends()
     said = ending(*walk.look(), "prod")
     assert line in said and ("kubectl uncordon" in said) == bool(line)
+
+
+@pytest.mark.parametrize("how", ["killed", "not reached", "skipped", "failed"])
+def test_where_an_aborted_action_may_still_run_something_is_told(tmp_path: Path, how: str) -> None:
+    """A program outlives its run."""
+    where = executions(tmp_path)
+    root = begun(where, action(group("a", "pass", "pass")), facts(node("cp-a"), node("cp-b")))
+    [name] = where.advance(root)[1].tasks
+    record = TaskRecord(where.store, "default", name, Secrets())
+    record.begin()
+    record.begin_command(0, "pass")
+    walk = Walk(where, root, {"cp-a": 1})
+    if how in ("not reached", "skipped"):
+        record.unobserved(0, "first-01-a-cp-a-1-true")
+    if how != "killed":
+        record.fail(0, "pass", "it failed")
+    if how == "skipped":
+        walk.say(name, recoveryMode=actions.SKIP)
+        walk.until_it_ends()
+    walk.say("first", abort=True)
+    said = ending(*walk.look(), "prod")
+    assert "was aborted" in said and ("may still run on cp-a, and ends by itself" in said) == (how != "failed")
 
 
 APT = "apt-mark unhold kubeadm && apt-get update && apt-get install -y 'kubeadm=1.21.0-*' && apt-mark hold kubeadm"

@@ -15,6 +15,7 @@ from operator_cases import action, facts, group, hub, node
 from operator_workspace import NAME, OperatorWorkspace
 from systemd import StandInSystemd
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.task_unit import TaskUnit
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes.control_plane_action import Waiting
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
@@ -54,7 +55,11 @@ class Node:
         unit = TaskUnit(arguments["name"], self._folder, self._systemd)
         report = unit.look()
         if arguments.get("argv"):
-            report = unit.run(arguments["argv"], timeout=arguments["timeout"], wait=min(arguments["wait"], 1))
+            bounds = {"timeout": arguments["timeout"], "wait": min(arguments["wait"], 1)}
+            try:
+                report = unit.run(arguments["argv"], **bounds, alone=arguments["alone"])
+            except NodeError as error:
+                return Answer(True, {"failed": True, "msg": str(error)})
         return Answer(True, {**report.__dict__, "actual_machine_id": ""})
 
 
@@ -204,6 +209,18 @@ def test_retry_takes_the_result_of_what_ended_unseen(bench: Bench, tmp_path: Pat
     assert (tmp_path / "marks").read_text() == "x\n"
 
 
+def test_nothing_is_begun_beside_what_an_earlier_action_left_running(
+    bench: Bench, tmp_path: Path, systemd: StandInSystemd
+) -> None:
+    """That was aborted, and its node was not asked."""
+    TaskUnit("earlier", str(tmp_path / "commands"), systemd).run(["sleep", "60"], timeout=60, wait=0)
+    with pytest.raises(CommandFailure, match=r"task-earlier\.service still runs"):
+        bench.context().run(["true"])
+    assert len(systemd.started) == 1
+    systemd.end()
+    assert bench.context().run(["true"]).rc == 0
+
+
 def test_a_node_that_is_silent_for_a_moment_is_waited_for(bench: Bench, tmp_path: Path) -> None:
     bench.node.silent = {2}
     os.mkfifo(tmp_path / "gate")
@@ -217,6 +234,9 @@ def test_a_node_that_does_not_answer_at_all_is_told_at_once(bench: Bench) -> Non
     with pytest.raises(CommandFailure, match=r"no route.*if this was begun there"):
         bench.context().run(["true"])
     assert len(bench.node.calls) == 1
+    assert bench.task["status"]["commands"][0]["unobserved"] == bench.node.calls[0]["name"]
+    bench.begin()
+    assert bench.context().run(["true"]).rc == 0 and "unobserved" not in bench.task["status"]["commands"][0]
 
 
 def test_an_interrupted_program_is_a_persons_to_judge(bench: Bench, tmp_path: Path, systemd: StandInSystemd) -> None:
