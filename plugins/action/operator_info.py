@@ -26,7 +26,7 @@ class ActionModule(ControlPlaneAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Read and show the Actions; nothing is written."""
         executions = Executions(self.open_store(arguments), arguments["namespace"], arguments["cluster"])
-        roots = [executions.needed(arguments["name"])] if arguments["name"] else executions.roots()
+        roots = [executions.needed(arguments["name"], earlier=True)] if arguments["name"] else executions.roots()
         rows = [overview.row(executions.load(each)) for each in roots]
         if not arguments["name"]:
             shown = overview.table(executions.cluster, rows)

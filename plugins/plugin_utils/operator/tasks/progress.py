@@ -52,10 +52,11 @@ class Executions:
         """Return the started, unfinished Actions and detached TaskGroups and Tasks."""
         return [each for each in self.roots() if actions.under_way(each, self._uid)]
 
-    def find(self, name: str) -> t.Optional[Object]:
+    def find(self, name: str, *, earlier: bool = False) -> t.Optional[Object]:
         """Return the Action, detached TaskGroup or Task of a name.
 
-        None where there is none. Raises ControlPlaneFailure where it is another cluster's.
+        None where there is none. Raises ControlPlaneFailure where it is another cluster's; with ``earlier`` it may be of
+        an earlier cluster of the same name.
         """
         for kind in actions.KINDS:
             found = self.store.get(actions.kind_ref(kind), self.namespace, name)
@@ -67,16 +68,24 @@ class Executions:
                     f"{actions.label(found)} is of the cluster {owner or '(none: it has no label ' + CLUSTER_LABEL + ')'}, not of "
                     f"{self.cluster}; nothing was done. Give another name, or leave the name out."
                 )
+            if not earlier and not actions.of_cluster(found, self._uid):
+                status = found["status"]
+                begun = (status.get("plan") or {}).get("frozenAt") or status.get("abortTime")
+                raise ControlPlaneFailure(
+                    f"{actions.label(found)} of {begun} is of an earlier cluster named {self.cluster}: that Cluster object had another uid, and "
+                    "its plan has the nodes and files of that time. Nothing was done. Give the new one another name; "
+                    f"kubeadm.control_plane.actions -e operator_action={name} shows this one."
+                )
             return found
         return None
 
-    def needed(self, name: str) -> Object:
+    def needed(self, name: str, *, earlier: bool = False) -> Object:
         """Return the Action of a name, or the only unfinished one.
 
-        Raises ControlPlaneFailure where there is none, or several without a name.
+        Raises ControlPlaneFailure where there is none, or several without a name, and as ``find`` does.
         """
         if name:
-            found = self.find(name)
+            found = self.find(name, earlier=earlier)
             if found is None:
                 known = ", ".join(str(each["metadata"]["name"]) for each in self.roots()) or "none"
                 raise ControlPlaneFailure(

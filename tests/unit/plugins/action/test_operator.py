@@ -10,12 +10,13 @@ import typing as t
 from pathlib import Path
 
 import pytest
+import yaml
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from operator_cases import action, facts, group, hub, node
 from operator_workspace import NAME, OperatorWorkspace
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions, origin
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
@@ -311,6 +312,48 @@ def test_actions_outlive_their_cluster(bench: Bench) -> None:
     delete_records(found)
     left = {kind: len(bench.where.store.list(actions.kind_ref(kind), "default")) for kind in actions.KINDS}
     assert left == {"Action": 1, "TaskGroup": 1, "Task": 3}
+
+
+def made_again(bench: Bench, **annotations: str) -> None:
+    """The Cluster object gets another uid, as where its cluster was deleted and made again."""
+    store = bench.where.store
+    cluster = store.get(CLUSTER, "default", NAME)
+    assert cluster is not None
+    store.modify(CLUSTER, "default", NAME, lambda each: each["metadata"].pop("finalizers"))
+    store.delete(CLUSTER, "default", NAME)
+    metadata = {"name": NAME, "namespace": "default", "annotations": annotations}
+    store.create({**cluster, "metadata": metadata})
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_an_action_of_an_earlier_cluster_of_the_same_name_is_shown_and_nothing_else(bench: Bench, ended: bool) -> None:
+    """Its plan has the nodes, versions and files of that one."""
+    bench.begin(group("a"))
+    if ended:
+        assert bench.run()["step"] == "completed"
+    made_again(bench)
+    before = bench.where.find("first", earlier=True)
+    path = bench.workspace.folder / "a.yml"
+    path.write_text(yaml.safe_dump(action(group("a"))))
+    for answer in (
+        run_action("operator_action", name="first", **bench.common),
+        run_action("operator_action", manifest=str(path), **bench.common),
+        run_action("operator_next", name="first", **bench.common),
+        *(bench.say(verb, name="first") for verb in ("resume", "abort")),
+    ):
+        assert answer["failed"] and f"is of an earlier cluster named {NAME}" in answer["msg"], answer
+    assert bench.where.find("first", earlier=True) == before
+    assert "first" in run_action("operator_info", name="first", **bench.common)["msg"]
+    assert Executions(bench.where.store, "default", NAME).unfinished() == []
+
+
+def test_an_action_goes_on_where_its_cluster_was_moved(bench: Bench) -> None:
+    """Another store gives another uid, and keeps the first one."""
+    bench.begin(group("a"))
+    cluster = bench.where.store.get(CLUSTER, "default", NAME)
+    assert cluster is not None
+    made_again(bench, **origin.notes(cluster))
+    assert "is resumed" in run_action("operator_action", name="first", **bench.common)["msg"]
 
 
 @pytest.mark.parametrize("missing", ["name", "tasks", "fencing"])
