@@ -345,12 +345,7 @@ class TaskContext:
 
         ``name`` is its whole name. Its values are removed from all records from now on.
         """
-        found = self.objects.store.get(SECRET, self.objects.namespace, name)
-        if found is None:
-            return None
-        data = {key: base64.b64decode(value) for key, value in (found.get("data") or {}).items()}
-        self._secrets.add(data)
-        return data
+        return self._secrets.read(self.objects.store, self.objects.namespace, name)
 
     def put_secret(self, name: str, data: t.Mapping[str, bytes]) -> None:
         """Write a Secret whole and remove its values from all records."""

@@ -14,7 +14,7 @@ import typing as t
 from ....module_utils.common.redact import redact
 from ....module_utils.common.values import now_rfc3339
 from ...objects import actions as operator
-from ...records.cluster_objects import Object
+from ...records.cluster_objects import SECRET, Object
 from ...store.base import Store
 from .. import phases
 
@@ -37,6 +37,15 @@ class Secrets:
                 # A PEM's BEGIN and END lines are nobody's secret.
                 if len(each) >= _SHORTEST_SECRET and not each.startswith("-----"):
                     self._values.add(each)
+
+    def read(self, store: Store, namespace: str, name: str) -> t.Optional[dict[str, bytes]]:
+        """Return a Secret, decoded and registered; None where there is none."""
+        found = store.get(SECRET, namespace, name)
+        if found is None:
+            return None
+        data = {key: base64.b64decode(value) for key, value in (found.get("data") or {}).items()}
+        self.add(data)
+        return data
 
     def remove(self, text: str) -> str:
         """Return a text with these values and other likely secrets redacted."""

@@ -8,6 +8,7 @@ Several Tasks run at a time within a disruption budget.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -120,7 +121,7 @@ class TaskRunner:
             LostLock: this run has lost the cluster's lock; nothing was written about it.
         """
         store, namespace = self._objects.store, self._objects.namespace
-        secrets = Secrets()
+        secrets = self._contents_of_files()
         record = TaskRecord(store, namespace, name, secrets)
         self._plugin.check_lock(self._arguments)
         task = record.begin()
@@ -155,6 +156,21 @@ class TaskRunner:
         record.complete()
         self._ended(journal, intent, name, "succeeded", f"{name} is done")
         return True
+
+    def _contents_of_files(self) -> Secrets:
+        """Return the Secrets that files of this Action are written from.
+
+        A program may print them in a later command, Task or run than the one that wrote the file.
+        """
+        secrets = Secrets()
+        for descriptor in (each for group in self._root["status"]["plan"]["groups"] for each in group["commands"]):
+            if "file" in descriptor and not catalogue.descriptor_errors(descriptor, ""):
+                _command, parameters = catalogue.split(descriptor)
+                # What can't be decoded is written nowhere; the command says so.
+                with contextlib.suppress(ValueError):
+                    if parameters["secret"]:
+                        secrets.read(self._objects.store, self._objects.namespace, parameters["secret"]["name"])
+        return secrets
 
     def _ended(self, journal: Journal, intent: str, name: str, result: str, said: str) -> None:
         journal.outcome(intent, result, said)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import typing as t
 from pathlib import Path
@@ -312,6 +313,29 @@ def test_actions_outlive_their_cluster(bench: Bench) -> None:
     delete_records(found)
     left = {kind: len(bench.where.store.list(actions.kind_ref(kind), "default")) for kind in actions.KINDS}
     assert left == {"Action": 1, "TaskGroup": 1, "Task": 3}
+
+
+@pytest.mark.parametrize("later", ["command", "Task"])
+def test_what_a_file_got_from_a_secret_is_told_nowhere_later(bench: Bench, later: str) -> None:
+    """The run that wrote the file was killed after it, or it was another Task's."""
+    store = bench.where.store
+    data = {"password": base64.b64encode(b"correct horse battery").decode()}
+    metadata = {"name": "app", "namespace": "default"}
+    store.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+    file = {"file": {"path": "/etc/app", "secret": {"name": "app", "key": "password"}}}
+    prints = {"fail": {"message": "line 1: correct horse battery"}}
+    groups = [group("a", file, prints)] if later == "command" else [group("a", file), group("b", prints)]
+    root = bench.begin(*({**each, "nodeFilter": "Head"} for each in groups))
+    [name] = bench.where.advance(root)[1].tasks
+    written = {"name": "file", "startTime": "x", "completionTime": "x"}
+    status = {"startTime": "x", "currentCommand": 1, "commands": [written]}
+    status |= {"completionTime": "x"} if later == "Task" else {}
+    store.modify(actions.kind_ref("Task"), "default", name, lambda each: each.update(status=status))
+    for _attempt in range(2):
+        step = bench.run()
+        assert "fail: line 1: [redacted]" in step["msg"] and "horse" not in step["msg"]
+        assert "horse" not in str([each["status"] for each in store.list(actions.kind_ref("Task"), "default")])
+        bench.say("retry")
 
 
 def made_again(bench: Bench, **annotations: str) -> None:
