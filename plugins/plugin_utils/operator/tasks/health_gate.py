@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ....module_utils.common.values import condition_in
+from ....module_utils.common.values import condition_in, host_of
 from ....module_utils.workload_api.compare_and_swap import Read
 from ...objects.conditions import READY
 from ...observe.parse import parse
@@ -67,8 +67,9 @@ def judge(observation: t.Any, node: str, kubelet: str = "", api_server: str = ""
         # A component's own answer is nearer than its pod's condition, which may be a minute old.
         if not pod.get("answers", pod.get("ready")):
             found.append(f"its {component} does not report that it is healthy")
-    found += _etcd(workload["etcd"], node)
-    found += _node(next((each for each in workload["nodes"] if each["name"] == node), None), kubelet)
+    known = next((each for each in workload["nodes"] if each["name"] == node), None)
+    found += _etcd(workload["etcd"], node, str((known or {}).get("internalIP") or ""))
+    found += _node(known, kubelet)
     image = str((own.get("kube-apiserver") or {}).get("image") or "")
     if api_server and version_of(image) != api_server:
         found.append(f"its API server is {version_of(image) or 'of an unknown version'}, {api_server} is wanted")
@@ -81,21 +82,25 @@ def version_of(image: str) -> str:
     return found.group(1).replace("_", "+") if found else ""
 
 
-def _etcd(etcd: t.Optional[t.Mapping[str, t.Any]], node: str) -> list[str]:
+def _etcd(etcd: t.Optional[t.Mapping[str, t.Any]], node: str, address: str) -> list[str]:
     if etcd is None:
         return []
     if not etcd["reachable"]:
         return [f"its etcd does not answer ({etcd['message']})"]
     found = []
+    own = [each for each in etcd["members"] if each["name"] == node]
+    if not own and address:
+        # The host was renamed beneath its etcd, which goes on as a member of the old name: no two members have the same address.
+        own = [each for each in etcd["members"] if address in map(host_of, each["peerURLs"])]
     for member in etcd["members"]:
         # It has no vote, and its machine may join only when what is done here is over: renewals while a machine joins.
-        if member["isLearner"] and member["name"] != node:
+        if member["isLearner"] and member not in own:
             continue
         status = etcd["statuses"].get(member["id"]) or {}
         if not status.get("healthy"):
             found.append(f"etcd member {member['name'] or member['id']} is not healthy ({status.get('message', '')})")
-    if node not in [member["name"] for member in etcd["members"]]:
-        found.append("no etcd member has its name")
+    if not own:
+        found.append("no etcd member has its name or address")
     if etcd["memberListAgrees"] is False:
         found.append("etcd's members disagree about who they are")
     return found

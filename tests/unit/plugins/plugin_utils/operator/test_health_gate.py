@@ -100,6 +100,30 @@ def test_a_learner_that_has_not_begun_holds_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "learner", "found"),
+    [
+        ("https://192.0.2.1:2380", False, []),
+        ("https://[fd00::1]:2380", False, ["no etcd member has its name or address"]),
+        ("https://192.0.2.11:2380", False, ["no etcd member has its name or address"]),
+        # One that is its own and has no vote is waited for.
+        ("https://192.0.2.1:2380", True, ["etcd member old-name is not healthy ()"]),
+    ],
+)
+def test_a_member_with_the_name_that_the_host_had_is_known_by_its_address(
+    url: str, learner: bool, found: list[str]
+) -> None:
+    """An adopted cluster's host may have been renamed after its etcd was made."""
+
+    def renamed(seen: Object) -> None:
+        addresses = [{"type": "InternalIP", "address": "192.0.2.1"}]
+        seen["objects"]["nodes"][0]["status"]["addresses"] = addresses
+        seen["etcd"]["members"][0].update(name="old-name", peerURLs=[url], isLearner=learner)
+        seen["etcd"]["statuses"][IDS[0]]["healthy"] = not learner
+
+    assert judge(changed(renamed), "cp-a") == found
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda seen: seen["api"].update(answers=False, message="refused"), "its API server does not answer (refused)"),
