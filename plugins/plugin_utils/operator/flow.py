@@ -30,6 +30,8 @@ PAUSED = "paused"
 APPROVAL = "approval"
 FAILED = "failed"
 INCONSISTENT = "inconsistent"
+# The reason of an object that differs from its frozen plan.
+INVALID_STATE = "InvalidState"
 ENDINGS = (COMPLETED, ABORTED, PAUSED, APPROVAL, FAILED, INCONSISTENT)
 
 
@@ -161,7 +163,8 @@ def _done(obj: Mapping[str, Any]) -> bool:
 
 
 def _failed(obj: Mapping[str, Any]) -> bool:
-    return bool(_status(obj).get("errorReason")) and not _done(obj)
+    # A detached Task that is inconsistent is no Task whose command failed.
+    return _status(obj).get("errorReason") not in (None, "", INVALID_STATE) and not _done(obj)
 
 
 def _begun(obj: Mapping[str, Any]) -> bool:

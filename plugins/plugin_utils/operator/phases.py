@@ -29,7 +29,7 @@ ABORTED = "Aborted"
 
 FAILED_NODES = "FailedNodes"
 FAILED_GROUPS = "FailedTaskGroups"
-INVALID_STATE = "InvalidState"
+INVALID_STATE = flow.INVALID_STATE
 EXECUTION_ERROR = "ExecutionError"
 INDEX_OUT_OF_RANGE = "IndexOutOfRange"
 
@@ -85,8 +85,11 @@ def root_status(execution: Execution, step: Step, now: str) -> Object:
     root = execution.root
     status: Object = {**(root.get("status") or {})}
     if root["kind"] == actions.TASK:
-        status["paused"] = _stands(step)
-        if step.problems:
+        # The command's own error stays, so that it can be retried once the difference is undone.
+        failed = status.get("errorReason") not in (None, INVALID_STATE)
+        if not failed:
+            _ending(status, "", "", _stands(step))
+        if step.problems and not failed:
             status.update(errorReason=INVALID_STATE, errorMessage="; ".join(step.problems))
         return _with_phase(root, status)
     if root["kind"] == actions.TASK_GROUP:

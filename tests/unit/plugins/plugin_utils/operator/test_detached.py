@@ -8,11 +8,12 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from operator_cases import Make, action, document, group
+from operator_cases import Make, action, document, group, hub
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, flow
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.records import Secrets, TaskRecord
 
 Object = dict[str, t.Any]
 
@@ -38,6 +39,39 @@ def test_a_detached_task_fails_is_retried_and_ends(walk: Make) -> None:
     one.say("single", recoveryMode=actions.RETRY)
     assert one.until_it_ends().kind == flow.COMPLETED
     assert one.status["phase"] == "Succeeded" and [each[2] for each in one.ran] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("when", ["before", "amid", "failed", "controlled"])
+def test_a_detached_task_goes_on_once_another_action_is_gone(walk: Make, when: str) -> None:
+    """That it was held is no failure of its command, and doesn't hide one."""
+    mode = {"executionMode": "Controlled"} if when == "controlled" else {}
+    fails = {"w-1": 1} if when == "failed" else {}
+    one = walk(document("Task", "single", {"nodeName": "w-1", "commands": ["preflight", "pass"], **mode}), fails=fails)
+    if when == "amid":
+        record = TaskRecord(one.where.store, "default", "single", Secrets())
+        record.begin()
+        record.begin_command(0, "preflight")
+    elif when != "before":
+        one.until_it_ends()
+    one.where.put(hub(action(group("a"), name="other")))
+    kind = actions.kind_ref("Action")
+    one.where.store.modify(
+        kind, "default", "other", lambda each: each.update(status={"plan": {"frozenAt": "2999-01-01T00:00:00Z"}})
+    )
+    for _look in range(2):
+        assert one.until_it_ends().kind == flow.INCONSISTENT
+    reason = "ExecutionError" if when == "failed" else "InvalidState"
+    assert one.status["errorReason"] == reason and one.status["phase"] == "Failed"
+    one.where.store.modify(kind, "default", "other", lambda each: each["status"].update(abortTime="x"))
+    step = one.until_it_ends()
+    if when == "controlled":
+        assert step.kind == flow.APPROVAL and one.status["phase"] == "Paused"
+        one.say("single", approved=True)
+    elif when == "failed":
+        assert step.kind == flow.FAILED
+        one.fails.clear()
+        one.say("single", recoveryMode=actions.RETRY)
+    assert one.until_it_ends().kind == flow.COMPLETED and "errorReason" not in one.status
 
 
 def test_a_detached_task_is_controlled_paused_and_aborted(walk: Make) -> None:
