@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ipaddress
 import typing as t
+from dataclasses import replace
 
 from ..module_utils.common import kubernetes_facts
+from ..module_utils.common.guard import GIVEN_BACK
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller
@@ -70,9 +72,12 @@ class ActionModule(ControlPlaneAction):
         # Afterwards: its address goes to a host that leads to the others.
         for name in sorted(set(filter(hosts.get, hosts)) - named):
             if objects.reach(name).connection:
-                answers[name] = inventory_pool.call_host(
-                    caller, objects.reach(name), "host_endpoint", {"state": "absent"}
-                )
+                # Whatever became of its release: the host may be another cluster's by now, behind an endpoint of that one's.
+                claim = (objects.infrastructure_machines[name].get("status") or {}).get("claim") or {}
+                machine = replace(objects.reach(name), claim=str(claim.get("id") or ""))
+                answer = inventory_pool.call_host(caller, machine, "host_endpoint", {"state": "absent"})
+                if answer.result.get("reason") != GIVEN_BACK:
+                    answers[name] = answer
         return result(objects.title, answers, hosts, named)
 
     def _require_unused(self, objects: ClusterObjects, caller: MachineCaller, call: Object, variable: str) -> None:

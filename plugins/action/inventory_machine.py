@@ -277,7 +277,8 @@ class ActionModule(ControlPlaneAction):
         }
         answer = self._release(host, None if consent else status.get("machineID"), call)
         if answer.failed:
-            if claim.get("state") != CLAIMING:
+            # Where a call was begun whose answer never came, the host may be another cluster's by now, as the next run has to know.
+            if not call["released_before"]:
                 self._record({"claim": {**claim, "inventoryHost": host, "state": claim.get("state") or CLAIMED}})
             # The host says itself where no consent helps.
             helpless = consent or answer.result.get("reason") == OTHER_ETCD
@@ -293,11 +294,16 @@ class ActionModule(ControlPlaneAction):
         }
 
     def _release(self, host: str, identity: t.Optional[str], call: dict[str, t.Any]) -> Answer:
+        """Have the host release the claim.
+
+        ``call`` says afterwards whether an earlier one may have done so.
+        """
         waiting = self.waiting(self._objects.name, self._arguments["timeout"])
         while True:
             answer = self._call(host, identity, call)
             if answer.reached:
                 return answer
+            call["released_before"] = True
             if not waiting.again(f"machine {self._name}: {answer.message}"):
                 raise ControlPlaneFailure(
                     f"machine {self._name} was not deleted: its inventory host {host} was not reached for {waiting.elapsed:.0f} s, so that what "

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def test_what_is_said_of_an_endpoint_on_the_hosts(tmp_path: Path) -> None:
         path = workspace.write(name, yaml.safe_dump_all(documents, sort_keys=False))
         stored_cluster.apply_manifest(store, read_cluster([str(path)], "default", name))
     _machine(store, "away-m1", {"cluster.x-k8s.io/control-plane": ""})
+    # Its release was cut off, and the host is another cluster's by now, with an endpoint of that one's.
+    _machine(store, "away-m2", {"cluster.x-k8s.io/control-plane": ""}, state="Releasing", host="back")
     _machine(
         store,
         "away-w1",
@@ -61,8 +64,13 @@ def test_what_is_said_of_an_endpoint_on_the_hosts(tmp_path: Path) -> None:
         {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "w", "uid": "1", "controller": True},
     )
     inventory = workspace.folder / "hosts.yml"
+    back, asked = tmp_path / "back", tmp_path / "asked"
+    answer = json.dumps({"failed": True, "msg": "It was given back.", "reason": "GivenBack"})
+    back.write_text(f"#!/bin/sh\ncat > {asked}\necho '{answer}'\n")
+    back.chmod(0o755)
     wan = {**HERE, "endpoint_keepalived_interface": "wan0"}
     groups = {GROUP: {"here": HERE}, "wans": {"there": wan}, "aways": {"gone": AWAY, "gone-2": AWAY}}
+    groups["others"] = {"back": {**HERE, "ansible_python_interpreter": str(back)}}
     inventory.write_text(yaml.safe_dump({name: {"hosts": hosts} for name, hosts in groups.items()}))
     task = {
         "kubeadm.control_plane.inventory_endpoint": {
@@ -79,16 +87,24 @@ def test_what_is_said_of_an_endpoint_on_the_hosts(tmp_path: Path) -> None:
         assert said in run.text, (name, run.output)
         assert run.recap(name)["failed"] == int(name != "away") and run.recap(name)["changed"] == 0
     assert "away-w1" not in run.text, "a worker's host was never behind it"
+    assert re.search(r"claim_id\W+id-1", asked.read_text()) and "away-m2" not in run.text, "it has left long ago"
 
 
-def _machine(store: FileStore, name: str, labels: dict[str, str], *owners: dict[str, object]) -> None:
-    """A machine of the cluster away, on a host that is gone."""
+def _machine(
+    store: FileStore,
+    name: str,
+    labels: dict[str, str],
+    *owners: dict[str, object],
+    state: str = "Claimed",
+    host: str = "gone",
+) -> None:
+    """A machine of the cluster away, by default on a host that is gone."""
     labels = {"cluster.x-k8s.io/cluster-name": "away", **labels}
     metadata = {"name": name, "namespace": "default", "labels": labels, "ownerReferences": list(owners)}
     reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "InventoryMachine", "name": name}
     spec = {"clusterName": "away", "version": "v1.20.2", "infrastructureRef": reference}
-    claim = {"inventoryHost": "gone", "id": "id-1", "state": "Claimed"}
-    status = {"claim": claim, "connection": {"inventoryHost": "gone"}, "machineID": "0" * 32, "state": "running"}
+    claim = {"inventoryHost": host, "id": "id-1", "state": state}
+    status = {"claim": claim, "connection": {"inventoryHost": host}, "machineID": "0" * 32, "state": "running"}
     for document in (
         {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": metadata, "spec": spec},
         {

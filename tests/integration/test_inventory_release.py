@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 from pathlib import Path
 
 import pytest
 from host_pool import AWAY, claimed
+from private_host import PrivateHost
 from tasks import Playbook
 from workspace import cluster_documents
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.claim import Claim
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 
@@ -71,7 +74,7 @@ def host(python: Path, *answers: t.Mapping[str, t.Any]) -> None:
     folder.mkdir()
     for number, answer in enumerate(answers):
         (folder / str(number)).write_text(json.dumps(answer))
-    python.write_text(f'#!/bin/sh\ncat > /dev/null\nset -- {folder}/*\ncat "$1" && rm "$1"\n')
+    python.write_text(f'#!/bin/sh\ncat > {python}.asked\nset -- {folder}/*\ncat "$1" && rm "$1"\n')
     python.chmod(0o755)
 
 
@@ -146,6 +149,30 @@ def test_a_host_that_does_not_answer_stays_claimed(tmp_path: Path) -> None:
     assert "machine_inventory_consent_forget=away" in result["msg"]
     # That the release was begun is kept: by the next call the host may have been wiped by this one.
     assert stored.status()["claim"]["state"] == "Releasing" and stored.status()["state"] == "running"
+
+
+def test_a_release_whose_answer_was_lost_is_not_begun_anew(tmp_path: Path) -> None:
+    """By the second call the host may be another cluster's: it is told so, and so is the next run."""
+    stored = Stored(tmp_path, **claimed("refusing"))
+    refused = {"failed": True, "msg": "The etcd on this machine is a member beside others."}
+    host(stored.python, {"unreachable": True, "msg": "cut off"}, refused)
+    assert refused["msg"] in stored.release()["msg"]
+    assert re.search(r"released_before\W+true", Path(f"{stored.python}.asked").read_text())
+    assert stored.status()["claim"]["state"] == "Releasing"
+
+
+@pytest.mark.parametrize("number", [3, 9])
+def test_the_numbers_of_the_cluster_that_took_the_host_are_left_alone(tmp_path: Path, number: int) -> None:
+    """Ours says nothing there, and theirs nothing of our lock: with a smaller one each run ended with a second store that isn't there."""
+    taken, state = PrivateHost(tmp_path), "/var/lib/kubeadm-control-plane"
+    theirs = json.dumps(Claim("id-2", "dev", "team", "dev-1").document())
+    taken.run("sh", "-c", f"mkdir -p {state} && echo 7 > {state}/fencing && echo '{theirs}' > {state}/claim.json")
+    ours = {"state": "absent", "id": "id-1", "machine": "m1", "cluster_id": "uid-1", "fencing": number}
+    found = taken.module("host_claim", released_before=True, **ours)
+    assert found["message"] == "the host was released before and is cluster team/dev, machine dev-1's by now", found
+    refused = taken.module("host_claim", **ours)
+    assert "claimed by cluster team/dev" in refused["msg"] and "fenced" not in refused
+    assert taken.run("cat", f"{state}/fencing") == "7\n"
 
 
 @pytest.mark.parametrize(("consent", "reason"), [(False, ""), (True, ""), (False, "OtherEtcd")])

@@ -26,6 +26,8 @@ BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
 # Below the folder of Kubernetes: where a manifest is while its pod is restarted.
 PARKED_MANIFESTS = "kubeadm-control-plane"
 _LONGEST_PATH = 4096
+# Reason of the refusal of a host that has another claim by now, or none and no cluster; not of one whose claim can't be read.
+GIVEN_BACK = "GivenBack"
 # Of the second of two hosts with one machine-id, said by itself or by the controller.
 SAME_MACHINE_ID = "it has the machine-id of {other}: one host under two names, or a copy"
 SAME_MACHINE_ID_FIX = "Give each host a machine-id of its own: empty /etc/machine-id and run systemd-machine-id-setup."
@@ -255,6 +257,7 @@ def require_claim(identity: str, directory: str = STATE_DIRECTORY, kubernetes: s
         "This host is not the machine's any more that this call is for: it was given back"
         + (" and has another claim by now." if found else "."),
         "Nothing was done. Another run has released it; run again, which reads everything again.",
+        GIVEN_BACK if found != "unreadable" else "",
     )
 
 

@@ -331,6 +331,12 @@ def _wait_for_the_end(where: HostPlaces) -> None:
         time.sleep(POLL_SECONDS)
 
 
+def is_of_another(identity: str, places: t.Optional[HostPlaces] = None) -> bool:
+    """Return whether this host has another, readable claim."""
+    found = _claim_if_readable(places or HostPlaces())
+    return found is not None and found.id != identity
+
+
 def _claim_if_readable(where: HostPlaces) -> t.Optional[Claim]:
     try:
         return read_claim(where)
