@@ -281,7 +281,8 @@ def release(
             unkept = error
     present = read_claim(where) if not wanted.consent else _claim_if_readable(where)
     found = host_facts.evidence(where)
-    if present is not None and present.id != wanted.id and wanted.released_before and not wanted.consent:
+    # Also with a consent: given for what was there before, it would wipe the next owner's.
+    if present is not None and present.id != wanted.id and wanted.released_before:
         return False, f"the host was released before and is {present.owner()}'s by now"
     other = _something_else(wanted, present, found, where)
     if other and not wanted.consent:
