@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Equivalence of hub specs that are written differently but mean the same.
 
-The differences are the order of flags, empty parts, and defaults written out.
+The differences are the order of flags, empty parts, nulls, and defaults written out.
 
 A manifest that is written in another Cluster API version, or with its defaults spelled out, must neither count as a change nor alter
 what is stored: machines are compared with what is stored, and would be replaced
@@ -48,7 +48,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "unsafeSkipCAVerification": False,
 }
 # Maps with free keys, in which an empty text, an empty list or false is a value of its own.
-# Maps whose entries count whatever they hold: a label without a value is a label.
+# Maps whose entries count whatever they hold, but null: a label without a value is a label.
 EXACT = frozenset({"featureGates", "labels", "annotations", "kubeletConfiguration", "kubeProxyConfiguration"})
 
 
@@ -68,7 +68,7 @@ def canonical(value: Any, key: str = "") -> Any:
     if value is None or value is ABSENT:
         return ABSENT
     if key in EXACT:
-        return value or ABSENT
+        return without_nulls(value) or ABSENT
     if key in _DEFAULTS and type(value) is type(_DEFAULTS[key]) and value == _DEFAULTS[key]:
         return ABSENT
     if isinstance(value, dict):
@@ -85,6 +85,13 @@ def canonical(value: Any, key: str = "") -> Any:
     if isinstance(value, str):
         return rendering.canonical(value) or ABSENT
     return value
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a deep copy without null fields, which count as absent."""
+    if isinstance(value, dict):
+        return {key: without_nulls(entry) for key, entry in value.items() if entry is not None}
+    return [without_nulls(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
 
 def _entry(value: Any) -> Any:

@@ -15,7 +15,7 @@ from ...module_utils.common.bounded_yaml import read_json
 from ...module_utils.common.violations import ManifestError, Violation
 from ..kubeadm import coredns_releases
 from ..objects import defaults, infrastructure_versions, kinds
-from ..objects.equivalence import keep_equivalent, settle
+from ..objects.equivalence import keep_equivalent, settle, without_nulls
 from ..objects.manifest.reader import ClusterManifest
 from ..objects.user_annotations import FROM_MANIFEST, OWNED_BY_THE_MANIFEST
 from ..objects.validate import control_plane as validate
@@ -236,7 +236,8 @@ def _stored(store: Store, desired: Object) -> t.Optional[Object]:
 def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None) -> Object:
     merged = copy.deepcopy(stored)
     for key in ("apiVersion", "spec", "data", "immutable", "type"):
-        if key in desired:
+        # Of another provider's template an API keeps no nulls.
+        if key in desired and without_nulls(desired[key]) != without_nulls(stored.get(key)):
             merged[key] = copy.deepcopy(desired[key])
     recorded = _given_before(stored)
     if kind_ref_of(desired) in _PAUSABLE:

@@ -19,7 +19,7 @@ from typing import Any, Callable, Union
 from ....module_utils.common import kubernetes_versions
 from ....module_utils.common.violations import SECRET_KEYS, Report, child, steps
 from .. import advice, kinds
-from ..equivalence import ABSENT, canonical, cluster_values, same
+from ..equivalence import ABSENT, EXACT, canonical, cluster_values, same, without_nulls
 from .control_plane import SURGELESS_REPLICAS, managed_etcd, replica_rules
 from .mending import unkeepable
 
@@ -218,15 +218,19 @@ def _refused(
         if isinstance(below, Mapping) and all(value is None or isinstance(value, dict) for value in (old, new)):
             yield from _refused(old or {}, new or {}, below, child(path, key))
         else:
-            yield from _leaves(old, new, child(path, key), key)
+            yield from _leaves(without_nulls(old), without_nulls(new), child(path, key), key)
 
 
-def _leaves(old: Any, new: Any, path: str, key: str) -> Iterator[tuple[str, Any, Any]]:
-    if all(value is None or isinstance(value, dict) for value in (old, new)):
+def _leaves(old: Any, new: Any, path: str, key: str, exact: bool = False) -> Iterator[tuple[str, Any, Any]]:
+    # Inside of these an empty part is no absent one: machines are compared with it.
+    exact = exact or key in EXACT
+    if (old or new) and all(value is None or isinstance(value, dict) for value in (old, new)):
         for name in sorted({*(old or {}), *(new or {})}):
             first, second = (old or {}).get(name), (new or {}).get(name)
-            if not same(first, second, name):
-                yield from _leaves(first, second, child(path, name), name)
+            if (first != second) if exact else not same(first, second, name):
+                yield from _leaves(first, second, child(path, name), name, exact)
+    elif exact:
+        yield path, ABSENT if old is None else old, ABSENT if new is None else new
     else:
         yield path, canonical(old, key), canonical(new, key)
 
@@ -342,7 +346,7 @@ def template_warnings(stored: Object | None, desired: Object, owner: str = kinds
 
     `owner` is the kind of what names it. Machines that exist keep what they have.
     """
-    if stored is None or stored.get("spec") == desired.get("spec"):
+    if stored is None or without_nulls(stored.get("spec")) == without_nulls(desired.get("spec")):
         return []
     return [
         f"{kinds.label_of(desired)} was changed under its name: new machines get the new content, those that exist are not replaced. "

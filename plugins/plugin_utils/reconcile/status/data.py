@@ -20,6 +20,7 @@ from ...decision.removal.left_behind import left_behind
 from ...decision.rollout import resource_sets
 from ...decision.rollout.uptodate import expiry_of
 from ...decision.snapshot.typed_snapshot import View, read_snapshot
+from ...objects.equivalence import without_nulls
 from .machine_entries import deployment_statuses, machine_status
 from .verdict import trouble, what_next
 
@@ -39,7 +40,7 @@ def status_data(snapshot: Object, decision: Object, host: str = "", last_failure
     """
     view = read_snapshot(snapshot)
     left, drift = ([each["message"] for each in found(view)] for found in (left_behind, static_pod_drift))
-    snapshot = _without_nulls(snapshot)
+    snapshot = without_nulls(snapshot)
     workload = snapshot["workload"]
     control_plane = snapshot.get("controlPlane") or {}
     cluster = snapshot["cluster"]
@@ -122,13 +123,6 @@ def _resource_set(found: Object) -> Object:
         "notApplied": left,
         "message": found.get("message") or "",
     }
-
-
-def _without_nulls(value: t.Any) -> t.Any:
-    """Return a copy without null fields, which count as absent."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _etcd(view: t.Optional[Object]) -> Object:

@@ -17,6 +17,7 @@ import typing as t
 
 from ...crds import definitions
 from ...objects import kinds, origin
+from ...objects.equivalence import without_nulls
 from ...processes.failpoints import around
 from .. import base
 from ..base import KindRef, Object, Objects
@@ -376,22 +377,13 @@ class KubernetesStore(base.Store):
 def as_kept(obj: t.Mapping[str, t.Any]) -> Object:
     """Return a copy of an object without nulls, for an API.
 
-    Only nulls that are the same as an absent field are removed, which is nearly everywhere.
+    An API server refuses null for most fields. Only nulls that are the same as an absent field are removed, which is nearly everywhere.
     """
     if not definitions.keeps_null(str(obj.get("kind"))):
-        return dict(_without_nulls(obj))
+        return dict(without_nulls(obj))
     # What is described of these kinds can't be null; what is inside may be.
     parts = {key: part for key, part in obj.items() if part is not None}
     for key in ("spec", "status"):
         if isinstance(parts.get(key), dict):
             parts[key] = {name: copy.deepcopy(value) for name, value in parts[key].items() if value is not None}
-    return {**parts, "metadata": _without_nulls(parts.get("metadata"))}
-
-
-def _without_nulls(value: t.Any) -> t.Any:
-    # An API server refuses null for most fields. To whoever reads, null and absent are the same. Also a deep copy.
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, (list, tuple)):
-        return [_without_nulls(item) for item in value]
-    return value
+    return {**parts, "metadata": without_nulls(parts.get("metadata"))}

@@ -92,6 +92,11 @@ CASES: list[tuple[str, list[str], Change]] = [
         ["KubeadmConfigDiffers"],
         lambda b: spec(b)["joinConfiguration"]["nodeRegistration"].update(taints=[]),
     ),
+    (
+        "empty part of a component's configuration",
+        ["KubeadmConfigDiffers"],
+        lambda b: spec(b).update(kubeletConfiguration={"evictionHard": {}}),
+    ),
     ("component timeout", [], lambda b: config(b)["joinConfiguration"].update(timeouts={"tlsBootstrapSeconds": 5})),
     (
         "other timeout",
@@ -170,6 +175,8 @@ SAME: list[tuple[tuple[str, ...], Any, Any]] = [
     (("clusterConfiguration", "networking", "podSubnet"), None, "192.168.0.0/16"),
     (("clusterConfiguration", "networking", "dnsDomain"), None, "cluster.local"),
     (("clusterConfiguration", "scheduler"), None, {"extraArgs": []}),
+    (("kubeletConfiguration",), None, {"evictionHard": None}),
+    (("kubeProxyConfiguration",), {"conntrack": {"min": 1}}, {"conntrack": {"maxPerCore": None, "min": 1}, "x": None}),
 ]
 
 

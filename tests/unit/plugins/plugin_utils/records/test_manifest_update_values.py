@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import typing as t
+from pathlib import Path
 
 import pytest
 from stored_manifest import CONFIGURATION, Kept
@@ -91,6 +92,34 @@ def test_what_one_machine_runs_is_not_taken_back(kept: Kept) -> None:
     )
     kept.spec["version"] = "v1.20.2"
     assert "older than v1.21.3" in kept.refused()["spec.version"].rule
+
+
+@pytest.mark.parametrize("nulls", [{}, {"a": None}])
+def test_null_is_the_same_as_leaving_out(tmp_path: Path, nulls: dict[str, None]) -> None:
+    """An API keeps none, a file does, and a cluster can be moved: the stored words stay, and no warning is given."""
+    kept, changes = Kept(tmp_path), ["not applied"]
+    for each in (nulls, {} if nulls else {"a": None}):
+        content = {"conntrack": {"min": 1, **each}, "nodePortAddresses": [{"b": 1, **each}], **each}
+        parts = dict.fromkeys(("kubeletConfiguration", "kubeProxyConfiguration"), content)
+        kept.spec["kubeadmConfigSpec"].update(copy.deepcopy(parts))
+        kept.documents[2]["spec"]["template"]["spec"] = {"image": "i", **each}
+        changes = kept.apply()
+    assert changes == [] and kept.warnings == []
+
+
+@pytest.mark.parametrize("part", ["kubeletConfiguration", "kubeProxyConfiguration"])
+@pytest.mark.parametrize("empty", [{}, {"b": None}, [], "", 0, False])
+def test_an_empty_part_of_a_components_configuration_stays(tmp_path: Path, part: str, empty: t.Any) -> None:
+    """Without evictionHard the kubelet has thresholds, with an empty one it has none; every machine would be replaced for it."""
+    for stored, stated, verb in ((empty, None, "removed"), (None, empty, "set")):
+        kept = Kept(tmp_path / verb)
+        kept.folder.mkdir(parents=True)
+        kept.spec["kubeadmConfigSpec"][part] = {"a": stored}
+        kept.apply()
+        kept.spec["kubeadmConfigSpec"][part] = {"a": stated}
+        (path, violation), *others = kept.refused().items()
+        assert (path, others) == (f"spec.kubeadmConfigSpec.{part}.a", [])
+        assert f"cannot be {verb}" in violation.rule and violation.value is None
 
 
 def test_etcd_stays_where_it_is(kept: Kept) -> None:
