@@ -197,9 +197,13 @@ def _leaves(value: Any, path: str, name: str = "") -> list[tuple[str, _Leaf]]:
     return [(path, _leaf(value))]
 
 
+def is_secret_argument(name: str, text: str) -> bool:
+    """Return whether an argument's value may be secret, by its name."""
+    return bool(_SECRET_ARGUMENT.search(name)) and not _PLAIN_VALUE.fullmatch(text)
+
+
 def _argument(name: str, text: str) -> _Leaf:
-    hidden = bool(_SECRET_ARGUMENT.search(name)) and not _PLAIN_VALUE.fullmatch(text)
-    return _Leaf(text, _HIDDEN if hidden else json.dumps(text, ensure_ascii=False)[:_SHOWN])
+    return _Leaf(text, _HIDDEN if is_secret_argument(name, text) else json.dumps(text, ensure_ascii=False)[:_SHOWN])
 
 
 def _entry(value: Mapping[str, Any], hidden: bool) -> _Leaf:

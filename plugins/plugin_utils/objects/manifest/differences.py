@@ -11,13 +11,15 @@ import re
 import typing as t
 
 from ....module_utils.common.redact import redact
+from ...kubeadm.configuration.patch import is_secret_argument
 
 Object = dict[str, t.Any]
 HIDDEN, CHANGED = "(hidden)", "(hidden, and not what it was)"
 _SHOWN = ("spec", "data", "stringData", "immutable", "type")
 # Fields whose value is a secret, or may have any in it: files' contents are written to machines as they are.
 _SECRET_FIELD = re.compile(
-    r"^content$|passw|passphrase|token$|certificateKey|private[-_]?key$|secret[-_]?key$|api[-_]?key$", re.IGNORECASE
+    r"^content$|passw|passphrase|token$|certificateKey|private[-_]?key$|secret[-_]?key$|api[-_]?key$|^authorization$",
+    re.IGNORECASE,
 )
 # Of a Secret.
 _OPEN = ("metadata", "type")
@@ -83,8 +85,9 @@ def _masked(value: t.Any, other: t.Any, secret: bool, changed: str, key: str = "
     if isinstance(value, dict):
         beside = other if isinstance(other, dict) else {}
         return {
-            name: _masked(each, beside.get(name), secret and name not in _OPEN, changed, str(name))
+            name: _masked(each, beside.get(name), hidden, changed, str(name))
             for name, each in value.items()
+            for hidden in [(secret and name not in _OPEN) or _holds_secret(value, name, key)]
         }
     if isinstance(value, list):
         others = other if isinstance(other, list) else []
@@ -98,3 +101,13 @@ def _masked(value: t.Any, other: t.Any, secret: bool, changed: str, key: str = "
         return HIDDEN if value == other else changed
     told = redact(value)
     return told if told == value or value == other else f"{told} {changed}"
+
+
+def _holds_secret(holder: Object, name: str, key: str) -> bool:
+    """Return whether a field may be secret by what holds it, a field of the name `key`."""
+    if key == "annotations":
+        # kubectl and others keep the whole object in one, and Actions note their change: contents of Secrets and files included.
+        return str(holder[name]).lstrip().startswith(("{", "["))
+    if name not in ("value", "valueFrom"):
+        return False
+    return key == "extraEnvs" or is_secret_argument(str(holder.get("name")), str(holder[name]))

@@ -18,6 +18,7 @@ from workspace import cluster_documents
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.differences import ManifestDiff
 
 OLD, NEW = "0ld-value-of-it", "n3w-value-of-it"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def shown(before: dict[str, t.Any] | None, after: dict[str, t.Any]) -> tuple[str, dict[str, t.Any]]:
@@ -44,6 +45,16 @@ def obj(kind: str, **parts: t.Any) -> dict[str, t.Any]:
         ("AcmeMachineTemplate", {"spec": {"apiKey": "VALUE"}}),
         ("KubeadmControlPlane", {"spec": {"preKubeadmCommands": ["pull https://me:VALUE@registry.example"]}}),
         ("KubeadmControlPlane", {"metadata": {"name": "a", "annotations": {"a": "password=VALUE"}}}),
+        ("Secret", {"metadata": {"name": "a", "annotations": {LAST_APPLIED: json.dumps({"data": {"key": "VALUE"}})}}}),
+        (
+            "KubeadmControlPlane",
+            {"metadata": {"name": "a", "annotations": {"kapp.k14s.io/original": '[{"content":"VALUE"}]'}}},
+        ),
+        ("KubeadmControlPlane", {"spec": {"etcd": {"extraEnvs": [{"name": "HTTPS_PROXY", "value": "VALUE"}]}}}),
+        ("KubeadmControlPlane", {"spec": {"extraEnvs": [{"name": "A", "valueFrom": {"fieldRef": "VALUE"}}]}}),
+        ("KubeadmControlPlane", {"spec": {"extraArgs": [{"name": "oidc-client-secret", "value": "VALUE"}]}}),
+        ("AcmeMachineTemplate", {"spec": {"env": [{"name": "AWS_SECRET_ACCESS_KEY", "value": "VALUE"}]}}),
+        ("KubeadmControlPlane", {"spec": {"staticPodURLHeader": {"Authorization": ["VALUE"]}}}),
     ],
 )
 def test_a_secret_is_said_to_have_changed_and_is_not_shown(kind: str, parts: dict[str, t.Any]) -> None:
@@ -68,6 +79,11 @@ def test_fields_are_shown_with_their_values() -> None:
         '+    "replicas": 5,',
     ]
     assert result["before"]["spec"]["replicas"] == 3 and "status" not in result["after"]
+    flags = [{"name": "v", "value": "3"}, {"name": "tls-private-key-file", "value": "/etc/a.key"}]
+    noted = obj("KubeadmControlPlane", metadata={"name": "a", "annotations": {"note": "b"}}, spec={"extraArgs": flags})
+    assert {'"note": "b"', '"value": "3"', '"value": "/etc/a.key"'} <= {
+        line.strip("+, ") for line in shown(None, noted)[0].splitlines()
+    }
     labelled = obj("Secret", metadata={"name": "a", "labels": {"team": "x"}}, data={"k": OLD})
     assert '"team": "x"' in shown(None, labelled)[0] and OLD not in shown(None, labelled)[0]
 
