@@ -17,10 +17,10 @@ import typing as t
 from ...module_utils.common.bounded_yaml import read_json
 from ...module_utils.common.violations import ManifestError, Report, Violation
 from ..kubeadm.configuration.patch import merge_cluster_configuration
-from ..objects import advice, kinds
+from ..objects import advice, equivalence, kinds
 from ..objects.manifest.reader import ClusterManifest
 from ..store.base import Store
-from .cluster_objects import CONTROL_PLANE, KUBEADM_CONFIG, MACHINE, ClusterObjects, Object
+from .cluster_objects import CLUSTER, CONTROL_PLANE, KUBEADM_CONFIG, MACHINE, ClusterObjects, Object
 
 # On a KubeadmControlPlane: which ClusterConfigurations Actions replaced, until the manifest and all machines' objects have followed.
 ANNOTATION = kinds.ANNOTATION_PREFIX + "changed-in-place"
@@ -142,8 +142,8 @@ def record_on_control_plane(
             config["clusterConfiguration"] = after
         # Machines can be behind a control plane that says it already: by a manifest whose rollout has not begun.
         if differs or (follow and follow["machines"]):
-            before_it = {*_note(each)["configurations"], *([_digest(before)] if differs else ())}
-            replaced = sorted(before_it - {_digest(after)})
+            before_it = {*_note(each)["configurations"], *(_digests(before, objects.cluster) if differs else ())}
+            replaced = sorted(before_it - _digests(after, objects.cluster))
             _change_note(each, configurations=replaced, action=action, recorded=_digest(after), **(follow or {}))
 
     wanted = copy.deepcopy(stored)
@@ -158,16 +158,18 @@ def record_on_control_plane(
     return changed
 
 
-def violations(stored: t.Optional[Object], manifest: ClusterManifest) -> list[Violation]:
+def violations(stored: t.Optional[Object], cluster: t.Optional[Object], manifest: ClusterManifest) -> list[Violation]:
     """Return violations where the manifest still states what an Action replaced.
 
-    Reconcile would replace every machine to revert that.
+    Reconcile would replace every machine to revert that. ``stored`` and ``cluster`` are the stored KubeadmControlPlane and Cluster.
     """
     if stored is None or ANNOTATION not in (stored["metadata"].get("annotations") or {}):
         return []
     note = _note(stored)
-    wanted = _digest(_configuration(manifest.control_plane))
-    if wanted not in note["configurations"] or wanted == _digest(_configuration(stored)):
+    wanted, kept = (
+        _digests(_configuration(each), cluster or manifest.cluster) for each in (manifest.control_plane, stored)
+    )
+    if wanted.isdisjoint(note["configurations"]) or not wanted.isdisjoint(kept):
         return []
     report = manifest.report(manifest.control_plane)
     rule = f"is as it was before the Action {note['action']} changed it in place; reconcile would replace every machine to take that back"
@@ -186,9 +188,12 @@ def settle(store: Store, stored: t.Optional[Object], manifest: ClusterManifest) 
     """
     if stored is None or ANNOTATION not in (stored["metadata"].get("annotations") or {}):
         return
-    if _digest(_configuration(manifest.control_plane)) in _note(stored)["configurations"]:
+    metadata, configuration = stored["metadata"], _configuration(manifest.control_plane)
+    cluster = (
+        store.get(CLUSTER, str(metadata["namespace"]), str(manifest.cluster["metadata"]["name"])) or manifest.cluster
+    )
+    if not _digests(configuration, cluster).isdisjoint(_note(stored)["configurations"]):
         return
-    metadata = stored["metadata"]
     settled = functools.partial(_change_note, configurations=[])
     store.modify(CONTROL_PLANE, str(metadata["namespace"]), str(metadata["name"]), settled)
 
@@ -236,6 +241,15 @@ def _change_note(control_plane: Object, **fields: t.Any) -> None:
         annotations[ANNOTATION] = json.dumps(note, sort_keys=True)
     else:
         annotations.pop(ANNOTATION, None)
+
+
+def _digests(configuration: Object, cluster: Object) -> set[str]:
+    """Return a clusterConfiguration's digests by its words and by its meaning.
+
+    Notes of earlier releases have the first alone.
+    """
+    meaning = equivalence.canonical(equivalence.without_cluster_values(configuration, cluster))
+    return {_digest(configuration), _digest({} if meaning is equivalence.ABSENT else meaning)}
 
 
 def _digest(value: t.Any) -> str:

@@ -190,7 +190,7 @@ def _update_violations(store: Store, manifest: ClusterManifest) -> list[Violatio
             control_plane, manifest.control_plane, report, clusters, coredns_releases.refusal, was_initialized
         )
         violations += report.violations
-        violations += in_place_changes.violations(control_plane, manifest)
+        violations += in_place_changes.violations(control_plane, cluster, manifest)
     for each in (*manifest.secrets, *manifest.resources):
         stored = _stored(store, each)
         if stored is not None:

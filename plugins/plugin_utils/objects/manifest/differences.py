@@ -104,7 +104,10 @@ def _masked(value: t.Any, other: t.Any, secret: bool, changed: str, key: str = "
 
 
 def _holds_secret(holder: Object, name: str, key: str) -> bool:
-    """Return whether a field may be secret by what holds it, a field of the name `key`."""
+    """Return whether a field of a mapping may be secret.
+
+    `key` is the name of the field that the mapping, or its list, is in.
+    """
     if key == "annotations":
         # kubectl and others keep the whole object in one, and Actions note their change: contents of Secrets and files included.
         return str(holder[name]).lstrip().startswith(("{", "["))

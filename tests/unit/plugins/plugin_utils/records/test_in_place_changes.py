@@ -89,6 +89,41 @@ def test_the_control_plane_follows_and_the_old_manifest_is_refused(workspace: Op
     apply_manifest(store, manifest(workspace, version="v1.21.0"))
 
 
+FLAGS = [{"name": "profiling", "value": "false"}, {"name": "audit-log-path", "value": "-"}]
+REWRITTEN: list[Object] = [
+    {"apiServer": {"extraArgs": FLAGS[::-1]}},
+    {"apiServer": {"extraArgs": FLAGS}, "certificatesDir": "/etc/kubernetes/pki"},
+    {"apiServer": {"extraArgs": FLAGS, "extraVolumes": []}, "etcd": {"local": {"dataDir": "/var/lib/etcd"}}},
+    {"apiServer": {"extraArgs": FLAGS}, "clusterName": NAME, "networking": {"dnsDomain": "cluster.local"}},
+    {"apiServer": {"extraArgs": FLAGS}, "controlPlaneEndpoint": "198.51.100.1:6443"},
+]
+
+
+@pytest.mark.parametrize("rewritten", REWRITTEN, ids=["order", "default", "empty", "Cluster", "endpoint"])
+def test_an_old_manifest_in_other_words_is_refused(workspace: OperatorWorkspace, rewritten: Object) -> None:
+    """Its words are not stored, since they mean the same; and accepted, it would take the change back on every machine."""
+    store = FileStore(str(workspace.store))
+    apply_manifest(store, manifest(workspace, kubeadm={"clusterConfiguration": {"apiServer": {"extraArgs": FLAGS}}}))
+    assert apply_manifest(store, manifest(workspace, kubeadm={"clusterConfiguration": rewritten})) == []
+    in_place_changes.record_on_control_plane(objects_of(workspace), None, PATCH, "prod-change-1")
+    before = objects_of(workspace).control_plane
+    with pytest.raises(ManifestError, match="before the Action prod-change-1 changed it in place"):
+        apply_manifest(store, manifest(workspace, kubeadm={"clusterConfiguration": rewritten}))
+    assert objects_of(workspace).control_plane == before
+    followed = {**rewritten, "apiServer": {**rewritten["apiServer"], **PATCH["apiServer"]}}
+    apply_manifest(store, manifest(workspace, kubeadm={"clusterConfiguration": followed}))
+    assert "changed-in-place" not in str(objects_of(workspace).control_plane)
+    assert apply_manifest(store, manifest(workspace, kubeadm={"clusterConfiguration": followed})) == []
+
+
+def test_an_action_that_spells_a_default_out_leaves_the_manifest_as_it_is(workspace: OperatorWorkspace) -> None:
+    """Nothing would be replaced for it."""
+    in_place_changes.record_on_control_plane(
+        objects_of(workspace), None, {"encryptionAlgorithm": "RSA-2048"}, "prod-change-1"
+    )
+    assert apply_manifest(FileStore(str(workspace.store)), manifest(workspace)) == []
+
+
 def test_a_new_wish_is_no_step_back(workspace: OperatorWorkspace) -> None:
     in_place_changes.record_on_control_plane(objects_of(workspace), None, PATCH, "prod-change-1")
     wish = {"clusterConfiguration": {"apiServer": {"certSANs": ["other.example.org"]}}}
