@@ -38,7 +38,7 @@ options:
         elements: str
         default: []
   write:
-    description: The changes to make, in this order. The first that meets a conflict ends them.
+    description: The changes to make, in this order. The first that is not confirmed ends them.
     type: list
     elements: dict
     default: []
@@ -117,9 +117,16 @@ written:
   returned: success, and when the API refused one
   type: int
 conflict:
-  description: Why the next one was not made; an empty text where all were.
+  description: Why the next one came too late, as its object was changed or deleted; empty otherwise.
   returned: success
   type: str
+unconfirmed:
+  description:
+    - Why the API server could not take the next one (HTTP 429 or 5xx), or may have taken it (5xx or no answer); empty otherwise.
+    - Read the object again, best through another control plane node.
+  returned: success
+  type: str
+  version_added: 0.10.0
 """
 
 import json
@@ -168,11 +175,12 @@ def work(module: MachineModule) -> dict[str, object]:
         arguments.hold(client, params, check_mode=module.check_mode)
         objects = compare_and_swap.read(client, wanted)
         if module.check_mode:
-            return {"changed": bool(changes), "objects": objects, "written": 0, "conflict": ""}
+            return {"changed": bool(changes), "objects": objects, "written": 0, "conflict": "", "unconfirmed": ""}
         done = compare_and_swap.write(client, changes)
     if done.refused:
         module.fail_json(msg=done.refused, changed=done.count > 0, written=done.count)
-    return {"changed": done.count > 0, "objects": objects, "written": done.count, "conflict": done.conflict}
+    ended = {"written": done.count, "conflict": done.conflict, "unconfirmed": done.unconfirmed}
+    return {"changed": done.count > 0, "objects": objects, **ended}
 
 
 if __name__ == "__main__":

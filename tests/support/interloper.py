@@ -16,7 +16,7 @@ from api_server import ApiServer
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 _CLIENT, _SERVER = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH
-FORWARD, CUT, CUT_AFTERWARDS, REFUSE = "forward", "cut", "cut afterwards", "refuse"
+FORWARD, CUT, CUT_AFTERWARDS, REFUSE = "forward", "cut", "cut afterwards", "403"
 
 # Is told the number (from 1) of a request that writes, and its path, before it is passed on; says what becomes of it.
 Meddle = t.Callable[[int, str], str]
@@ -26,7 +26,7 @@ class Interloper:
     """An HTTPS server that passes requests on to an API server.
 
     ``meddle`` is called before every request that writes and may change objects itself. It returns FORWARD; CUT, to close the
-    connection instead; CUT_AFTERWARDS, to pass the request on and withhold the answer; REFUSE, to answer 403.
+    connection instead; CUT_AFTERWARDS, to pass the request on and withhold the answer; an HTTP status (REFUSE: 403), to answer that.
     """
 
     def __init__(self, server: ApiServer, directory: Path, meddle: Meddle) -> None:
@@ -78,8 +78,8 @@ class Interloper:
         if verdict == CUT:
             handler.close_connection = True
             return
-        if verdict == REFUSE:
-            self._answer(handler, 403, b'{"kind":"Status","message":"you shall not"}')
+        if verdict.isdecimal():
+            self._answer(handler, int(verdict), b'{"kind":"Status","message":"you shall not"}')
             return
         connection = http.client.HTTPSConnection("127.0.0.1", self._server.port, context=self._context, timeout=10)
         try:

@@ -57,12 +57,13 @@ class Write:
 class Written:
     """Result of writes: their number, and the reason that stopped the next.
 
-    ``conflict``: the object has changed, or it isn't known whether the write was done. ``refused``: the API will never
-    accept the write.
+    ``conflict``: the object has changed, or was deleted. ``unconfirmed``: the API server could not take the write, or it isn't
+    known whether it has. ``refused``: the API will never accept the write.
     """
 
     count: int
     conflict: str = ""
+    unconfirmed: str = ""
     refused: str = ""
 
 
@@ -145,8 +146,11 @@ def write(client: ApiClient, writes: t.Sequence[Write]) -> Written:
             answer = _send(client, each, versions.get(each.path, each.resource_version))
         except Unreachable as error:
             # It may have been done all the same: the controller reads again before it decides.
-            return Written(count, f"{each.path}: {error}")
-        if answer.status in (404, 409, 429) or answer.status >= 500:
+            return Written(count, unconfirmed=f"{each.path}: {error}")
+        if answer.status == 429 or answer.status >= 500:
+            return Written(count, unconfirmed=f"{each.path}: {_reason(answer)}")
+        # Without its namespace or kind an object is never created, by whomever.
+        if answer.status == 409 or (answer.status == 404 and each.method != CREATE):
             return Written(count, f"{each.path}: {_reason(answer)}")
         try:
             done = client.checked(answer, each.path)

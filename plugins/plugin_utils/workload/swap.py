@@ -22,6 +22,7 @@ MODULE = "workload_objects"
 # Somebody else who writes all the time is a fault to look at, not one to wait out.
 ATTEMPTS = 5
 PAUSE_SECONDS = 0.2
+_COMPLETE = "What was written so far is complete in itself."
 
 Planner = t.Callable[[Objects], Plan]
 # Runs the module on the machine of that name.
@@ -89,10 +90,10 @@ def converge(
         plan_only: nothing is written.
 
     Raises:
-        SwapFailure: no machine answers, the API refused, or another client keeps writing there.
+        SwapFailure: no machine answers, the API refused or did not confirm, or another client keeps writing there.
         WorkloadError: the planner's, and see :func:`objects_of`.
     """
-    changed, conflict = False, ""
+    changed, failure = False, ""
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE_SECONDS * attempt)
@@ -103,14 +104,16 @@ def converge(
         check_lock()
         done = call({"write": writes_of(plan)}, plan)
         changed = changed or done["written"] > 0
-        if not done["conflict"]:
+        conflict, unconfirmed = str(done["conflict"]), str(done.get("unconfirmed") or "")
+        if not conflict and not unconfirmed:
             return changed
-        conflict = str(done["conflict"])
-    raise SwapFailure(
-        f"another client changed what was to be written, {ATTEMPTS} times in a row: {conflict}. What was written so far is complete "
-        "in itself. Find out who writes there all the time (another run, an operator), and run this again.",
-        changed,
-    )
+        failure = (
+            f"the API server did not confirm what was to be written: {unconfirmed}. {_COMPLETE} Mend what that says"
+            if unconfirmed
+            else f"another client changed or deleted what was to be written: {conflict}. {_COMPLETE} "
+            "Find out who writes there all the time (another run, an operator)"
+        )
+    raise SwapFailure(f"in the last of {ATTEMPTS} attempts {redact(failure)}, and run this again.", changed)
 
 
 def read(call: Call, reads: t.Sequence[Read]) -> dict[str, t.Any]:
@@ -127,18 +130,26 @@ def read(call: Call, reads: t.Sequence[Read]) -> dict[str, t.Any]:
 def through(ask: Ask, names: t.Sequence[str], kind: str = "Node", title: str = "control plane Node") -> Call:
     """Return a call that asks the first of several machines that answers.
 
+    One whose API server did not confirm a write is asked last from then on.
+
     Args:
         ask: runs the module on one of them.
         names: theirs, the best first.
         kind, title: what messages call one of them.
     """
 
+    order = list(names)
+
     def call(arguments: dict[str, t.Any], plan: t.Optional[Plan]) -> dict[str, t.Any]:
         failures = []
-        for name in names:
+        for name in order:
             answer = ask(name, arguments)
             if not answer.failed:
-                return answer.result
+                unconfirmed = answer.result.get("unconfirmed")
+                if not unconfirmed:
+                    return answer.result
+                order.append(order.pop(order.index(name)))
+                return {**answer.result, "unconfirmed": f"{kind} {name}: {unconfirmed}"}
             if answer.reached and plan is not None:
                 # The API has taken a part of it, or nothing of it; either way it would say the same on another one.
                 raise refusal(answer, plan, f"{kind} {name}: ")

@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api
 from .conftest import SYSTEM, Workload
 
 PATH = f"{SYSTEM}/configmaps/kubeadm-config"
+NOWHERE = "/api/v1/namespaces/nowhere/configmaps"
 NEIGHBOUR = f"{SYSTEM}/configmaps/neighbour"
 CONFIGURATION = """\
 apiServer:
@@ -118,8 +119,23 @@ def test_somebody_who_writes_all_the_time_ends_it_with_an_error(
     with Interloper(workload.server, tmp_path, meddle) as interloper:
         [done] = playbook.run(Task("kubeadm_config_map", SCHEDULER), kubeconfig=interloper.kubeconfig)
     assert done["failed"] and not done["changed"] and interloper.writes == 5
-    assert "5 times in a row" in done["msg"] and "the object has been modified" in done["msg"]
+    said = "in the last of 5 attempts another client changed or deleted what was to be written"
+    assert said in done["msg"] and "the object has been modified" in done["msg"]
     assert workload.data("kubeadm-config")["ClusterConfiguration"] == CONFIGURATION
+
+
+@pytest.mark.parametrize(
+    ("verdict", "why"),
+    [("429", "(HTTP 429)"), ("500", "(HTTP 500)"), ("503", "(HTTP 503)"), (CUT, "/kubeadm-config: ")],
+)
+def test_an_api_server_that_takes_no_write_is_no_other_client(
+    workload: Workload, playbook: Playbook, tmp_path: Path, verdict: str, why: str
+) -> None:
+    with Interloper(workload.server, tmp_path, lambda _number, _path: verdict) as interloper:
+        [done] = playbook.run(Task("kubeadm_config_map", SCHEDULER), kubeconfig=interloper.kubeconfig)
+    assert done["failed"] and not done["changed"] and interloper.writes == 5
+    assert "in the last of 5 attempts the API server did not confirm what was to be written" in done["msg"]
+    assert why in done["msg"] and "another client" not in done["msg"]
 
 
 @pytest.mark.parametrize("verdict", [CUT, CUT_AFTERWARDS])
@@ -181,6 +197,14 @@ def test_several_patches_of_one_object_follow_each_other(workload: Workload) -> 
     assert workload.data("kubeadm-config")["n"] == "2" and workload.data("neighbour") == {}
 
 
+def test_what_was_deleted_was_another_clients_and_what_has_no_namespace_is_refused(workload: Workload) -> None:
+    nowhere = compare_and_swap.Write(NOWHERE, compare_and_swap.CREATE, {"metadata": {"name": "n"}})
+    deleted = compare_and_swap.Write(f"{PATH}-none", "merge", {"data": {"n": "1"}}, "1")
+    with workload.server.client() as client:
+        assert "HTTP 404" in compare_and_swap.write(client, [deleted]).conflict
+        assert "HTTP 404" in compare_and_swap.write(client, [nowhere]).refused
+
+
 def test_objects_are_read_and_written_by_hand(workload: Workload, playbook: Playbook) -> None:
     read = {"read": [{"path": PATH, "keep": ["data.theirs"]}, {"path": f"{PATH}-none"}]}
     patch = {
@@ -199,7 +223,7 @@ def test_objects_are_read_and_written_by_hand(workload: Workload, playbook: Play
     assert found["objects"][f"{PATH}-none"] is None
     assert found["objects"][PATH]["data"] == {"theirs": "x"} and "managedFields" not in json.dumps(found)
     assert checked["changed"] and checked["written"] == 0
-    assert done["changed"] and done["written"] == 1 and done["conflict"] == ""
+    assert done["changed"] and done["written"] == 1 and done["conflict"] == done["unconfirmed"] == ""
     assert not late["changed"] and "HTTP 409" in late["conflict"]
     assert secret["failed"] and "Secrets are neither read nor written" in secret["msg"]
     assert workload.data("kubeadm-config")["theirs"] == "y"

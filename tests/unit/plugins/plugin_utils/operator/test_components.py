@@ -233,3 +233,26 @@ def test_an_api_that_answers_what_no_kubernetes_does_is_named(odd: t.Any, where:
         with pytest.raises((swap.SwapFailure, WorkloadError)) as refused:
             call()
         assert where in str(refused.value) and "/api/v1/nodes" in str(refused.value)
+
+
+def test_the_api_server_that_did_not_confirm_a_write_is_asked_last_from_then_on() -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def ask(name: str, call: dict[str, t.Any]) -> Answer:
+        asked.append((name, writes := bool(call.get("write"))))
+        said = f"/x: {name} is ill (HTTP 500)" if writes and name in ill else ""
+        written = int(writes and not said)
+        return Answer(True, {"objects": {}, "written": written, "conflict": "", "unconfirmed": said})
+
+    def swapped() -> bool:
+        asked.clear()
+        write = Write("/api/v1/nodes/n", MERGE, {}, "1")
+        through = swap.through(ask, ["a", "b"])
+        return swap.converge(through, (), lambda _objects: Plan("", writes=(write,)), list, lambda _plan: None)
+
+    ill = {"a"}
+    assert swapped() and asked == [("a", False), ("a", True), ("b", False), ("b", True)]
+    ill = {"a", "b"}
+    with pytest.raises(swap.SwapFailure, match=r"did not confirm .*: Node a: /x: a is ill \(HTTP 500\)"):
+        swapped()
+    assert [name for name, writes in asked if writes] == ["a", "b", "a", "b", "a"]
