@@ -62,6 +62,7 @@ OTHER_NAME = (
     "Where its Node has another name than the machine (kubectl get nodes), say that it is this machine's: its provider records status.machineID "
     "(docs/provider_contract.md), or a cloud controller gives both the same providerID."
 )
+_TRIED_AT_START = "kubelet tries a static Pod that it refused again only when it starts (docs/faults.md)."
 _EARLIER_NAME = "If it is, put the Node's name into /etc/kubernetes/manifests/etcd.yaml there (--name, --initial-cluster). If not, remove it (etcd_member)."
 
 
@@ -201,7 +202,10 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
         return [Trouble(MACHINES_HAVE_NODES, "NodeNotLabelled", text, fix, False)]
     if machine.node_lost:
         text = f"Node {name} of machine {machine.name} does not exist any more"
-        fix = "Restart kubelet on the machine: it registers its Node again. Nothing is removed because a Node object is missing."
+        fix = (
+            "Restart kubelet on the machine: it registers its Node again. Do that again where a static Pod does not come back: "
+            f"{_TRIED_AT_START} Nothing is removed because a Node object is missing."
+        )
         waits = view.settling or not view.lasting(machine.machine, "NodeReady")
         return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, fix, waits)]
     began = machine.started if machine.started is not None else machine.created
@@ -255,15 +259,11 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
         }
         # Where nothing is known of any of them, one look is enough.
         named = f" --name {component}" if each["status"] == terms.FALSE else ""
-        found.append(
-            Trouble(
-                ETCD_HEALTHY if component == "etcd" else COMPONENTS_HEALTHY,
-                reason.get(each["reason"], "ComponentUnknown"),
-                f"{component} on machine {machine.name}: {each['message'] or each['reason']}",
-                f"On {typed_name(machine.name)} look at crictl ps -a{named}, crictl logs and journalctl -u kubelet.",
-                waits,
-            )
-        )
+        again = f" Then restart kubelet: {_TRIED_AT_START}" if each["reason"] == "DoesNotExist" else ""
+        text = f"{component} on machine {machine.name}: {each['message'] or each['reason']}"
+        fix = f"On {typed_name(machine.name)} look at crictl ps -a{named}, crictl logs and journalctl -u kubelet.{again}"
+        of = ETCD_HEALTHY if component == "etcd" else COMPONENTS_HEALTHY
+        found.append(Trouble(of, reason.get(each["reason"], "ComponentUnknown"), text, fix, waits))
     return found
 
 
