@@ -159,6 +159,17 @@ def _api_port(objects: ClusterObjects) -> int:
     return ports.pop()
 
 
+def _elsewhere(answers: t.Mapping[str, Answer], servers: t.Collection[str]) -> bool:
+    """Return whether the address is on none of the servers' hosts.
+
+    Not where one of them said nothing, or a host has just left that may have had it.
+    """
+    stay = [answer for name, answer in answers.items() if name in servers]
+    left = any(answer.result.get("changed") for name, answer in answers.items() if name not in servers)
+    known = bool(stay) and not left and not any(answer.failed for answer in stay)
+    return known and not any(answer.result.get("holds") for answer in stay)
+
+
 def result(
     cluster: str, answers: t.Mapping[str, Answer], hosts: t.Mapping[str, str], servers: t.Collection[str]
 ) -> dict[str, t.Any]:
@@ -171,7 +182,7 @@ def result(
         servers: the machines behind the endpoint; the others leave it.
 
     Raises:
-        ControlPlaneFailure: a server's host is not as it should be, or the run lost its lock.
+        ControlPlaneFailure: a server's host is not as it should be, the address is on one that doesn't leave, or the run lost its lock.
     """
     told = {name: f"{name} (host {hosts[name]}): {answer.message}" for name, answer in answers.items()}
     wrong = [
@@ -183,6 +194,13 @@ def result(
         raise ControlPlaneFailure(
             f"cluster {cluster}: its endpoint is not as it should be. {'; '.join(wrong)} Mend that, and run reconcile again. "
             "Hosts that are not named are in order."
+        )
+    silent = [told[name] for name, answer in answers.items() if answer.failed and name not in servers]
+    if silent and _elsewhere(answers, servers):
+        raise ControlPlaneFailure(
+            f"cluster {cluster}: the endpoint's address is on none of the hosts that stay, so that it may be on one that did not leave: "
+            f"{'; '.join(silent)} Nothing was removed: once its API server ends, the cluster could not be reached. Stop keepalived or kube-vip there, or "
+            "power the host off, and run reconcile again."
         )
     # A dead machine must keep nobody from replacing it, nor a broken one from leaving; it has its part again, or none, with the next change.
     warnings = [f"the endpoint was left as it is on {told[name]}" for name, answer in answers.items() if answer.failed]

@@ -34,3 +34,39 @@ def test_two_hosts_that_hold_the_address_are_named() -> None:
     assert "warnings" not in result("prod", {"m1": HOLDS, "m2": WELL}, HOSTS, {"m1", "m2"})
     [said] = result("prod", {"m1": HOLDS, "m2": HOLDS}, HOSTS, {"m1", "m2"})["warnings"]
     assert "held by several hosts at once: m1 (host h1), m2 (host h2)" in said and "protocol 112" in said
+
+
+AWAY, LEFT = Answer(False, {"msg": "machine m3 was not reached."}), Answer(True, {"changed": True})
+
+
+@pytest.mark.parametrize("silent", [BROKEN, AWAY], ids=["that fails", "that isn't reached"])
+@pytest.mark.parametrize(
+    ("others", "refused"),
+    [
+        ({"m1": WELL, "m2": WELL}, True),
+        ({"m1": WELL, "m2": HOLDS}, False),
+        ({"m1": WELL, "m2": AWAY}, False),
+        ({"m1": WELL, "m4": LEFT}, False),
+        ({}, False),
+    ],
+    ids=[
+        "nobody else has it",
+        "another has it",
+        "one that stays is silent, too",
+        "one that had it has just left",
+        "all go",
+    ],
+)
+def test_no_machine_is_removed_whose_host_still_has_the_address(
+    silent: Answer, others: dict[str, Answer], refused: bool
+) -> None:
+    """It runs on without a live API server behind it, as keepalived looks at its own haproxy alone."""
+    answers, hosts = {**others, "m3": silent}, {**HOSTS, "m4": "h4"}
+    if refused:
+        with pytest.raises(
+            ControlPlaneFailure, match=r"on none of the hosts that stay.*m3 .host h3.*Nothing was removed"
+        ):
+            result("prod", answers, hosts, {"m1", "m2"})
+    else:
+        said = result("prod", answers, hosts, {"m1", "m2"})["warnings"]
+        assert any(each.startswith("the endpoint was left as it is on m3 (host h3)") for each in said)
