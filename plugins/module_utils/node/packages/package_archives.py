@@ -21,6 +21,7 @@ import typing as t
 
 from ...common import timed_command
 from ...common.guard import NodeError, remedy, sha256_of, write_atomically
+from ...common.redact import redact
 from .packages import Apt, PackageManager
 
 ENDING = ".deb"
@@ -61,7 +62,7 @@ def save(manager: PackageManager, names: t.Sequence[str], folder: str) -> list[s
     how = ["install", "--download-only", "--yes", "--no-install-recommends"]
     done = manager.runner(["apt-get", "-o", f"Dir::State::status={nothing}", *how, *names])
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip())[-600:]
+        said = redact(done.stderr.strip() or done.stdout.strip())[-600:]
         raise NodeError(
             f"Downloading {' '.join(names)} failed (apt): {said}", "Look whether this host's repositories answer."
         )

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from ...common import kubernetes_versions, settings, timed_command
 from ...common.guard import NodeError
+from ...common.redact import redact
 from . import apt_sources, community_repository, package_locks
 
 PROGRAMS = ("kubeadm", "kubelet", "kubectl")
@@ -159,7 +160,7 @@ class PackageManager:
 
     def _judged(self, done: subprocess.CompletedProcess[str], what: str) -> str:
         if done.returncode != 0:
-            said = (done.stderr.strip() or done.stdout.strip())[-_LAST_WORDS:]
+            said = redact(done.stderr.strip() or done.stdout.strip())[-_LAST_WORDS:]
             raise NodeError(f"{what} failed ({self.NAME}, exit status {done.returncode}): {said}", "Run it by hand.")
         return done.stdout
 

@@ -261,7 +261,9 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
         named = f" --name {component}" if each["status"] == terms.FALSE else ""
         again = f" Then restart kubelet: {_TRIED_AT_START}" if each["reason"] == "DoesNotExist" else ""
         text = f"{component} on machine {machine.name}: {each['message'] or each['reason']}"
-        fix = f"On {typed_name(machine.name)} look at crictl ps -a{named}, crictl logs and journalctl -u kubelet.{again}"
+        fix = (
+            f"On {typed_name(machine.name)} look at crictl ps -a{named}, crictl logs and journalctl -u kubelet.{again}"
+        )
         of = ETCD_HEALTHY if component == "etcd" else COMPONENTS_HEALTHY
         found.append(Trouble(of, reason.get(each["reason"], "ComponentUnknown"), text, fix, waits))
     return found

@@ -246,15 +246,16 @@ def test_a_newer_minor_that_is_off_is_not_the_newest(host: Host, name: str) -> N
 
 
 def test_an_installation_and_a_hold_that_fail(host: Host) -> None:
-    """Both are told, with the installation's remedy; nothing is let go silently."""
+    """Both are told, with the installation's remedy, and without a repository's password; nothing is let go silently."""
 
     def fail(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        said = "E: no room" if "install" in words else "E: dpkg was interrupted"
+        said = "E: no room for https://me:hidden@example.org/x" if "install" in words else "E: dpkg was interrupted"
         code = 0 if words[0] == "dpkg-query" else 100
         return subprocess.CompletedProcess(list(words), code, "", said if code else "")
 
     with pytest.raises(
-        NodeError, match=r"Installing kubeadm=1 failed .*no room Holding the packages failed .*interrupted"
+        NodeError,
+        match=r"Installing kubeadm=1 failed .*no room .*me:\[redacted\]@\S+ Holding the packages failed .*interrupted",
     ):
         Apt(fail, str(host.folder)).put({"kubeadm": "1"})
 
