@@ -256,8 +256,8 @@ class ActionModule(ControlPlaneAction):
         same = not known or (known.get("snapshot"), known.get("revision")) == (path, choice.source.revision)
         if path is not None and answer.failed and same:
             raise ControlPlaneFailure(
-                f"machine {machine.name} did not take note that its last restore is done: {redact(answer.message)}. It would take this one for that"
-                " one, and restore nothing. This run stopped no machine. Mend that, then run restore again, with the same consent."
+                f"machine {machine.name} did not take note that its last restore, if any, is done: {redact(answer.message)}. It may take this one for"
+                " that one, and restore nothing. This run stopped no machine. Mend that, then run restore again, with the same consent."
             )
 
     def _verify(self, objects: ClusterObjects, choice: Choice) -> None:

@@ -303,7 +303,8 @@ class ActionModule(ControlPlaneAction):
             answer = self._call(host, identity, call)
             if answer.reached:
                 return answer
-            call["released_before"] = True
+            # A consent is for somebody else's claim, which then is older than this release.
+            call["released_before"] = call["released_before"] or not call["consent_wipe"]
             if not waiting.again(f"machine {self._name}: {answer.message}"):
                 raise ControlPlaneFailure(
                     f"machine {self._name} was not deleted: its inventory host {host} was not reached for {waiting.elapsed:.0f} s, so that what "

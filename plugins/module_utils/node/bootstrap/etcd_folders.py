@@ -51,7 +51,12 @@ def unexplained(places: Places) -> list[str]:
 
     Only the default folder can be one: any other is known by the manifest alone, or the note of it.
     """
-    return [] if owns_default(places) else [each for each in data(places) if os.path.dirname(each) == places.etcd_data]
+    found = [] if owns_default(places) else [each for each in data(places) if os.path.dirname(each) == places.etcd_data]
+    own = os.path.join(current(places), _MEMBER)
+    # kubeadm's folder by another name, a link or a mount, is none.
+    return [
+        each for each in found if not (os.path.exists(own) and os.path.samefile(each, own) and made_by_kubeadm(places))
+    ]
 
 
 def keep_note(places: Places) -> None:

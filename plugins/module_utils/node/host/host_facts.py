@@ -133,6 +133,7 @@ def other_etcd(places: HostPlaces, *, consent: bool = False) -> tuple[str, str]:
     if not data:
         return "", ""
     fix = f"If it is needed, move it to another host first; if it is not, delete it yourself (rm -r {shlex.quote(data[0])})."
+    fix += " If it is kubeadm's, put its manifest etcd.yaml back."
     return f"an etcd's data are on this host ({data[0]})", fix
 
 

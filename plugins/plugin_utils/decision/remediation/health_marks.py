@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from ....module_utils.common.values import condition_in
 from ...objects import kinds
 from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, condition
 from .. import terms
@@ -110,9 +111,25 @@ def outlived(documents: Sequence[Object], snapshot: Object) -> dict[str, tuple[M
             continue
         if annotation := taken_out(machine):
             found[machine.name] = marks, f"it has the annotation {annotation}"
-        elif verdict is not None and verdict.finding.state == HEALTHY:
+        elif verdict is not None and verdict.finding.state == HEALTHY and _all_known(documents, verdict, machine):
             found[machine.name] = marks, f"it is healthy again (MachineHealthCheck {', '.join(verdict.checks)})"
     return found
+
+
+def _all_known(documents: Sequence[Object], verdict: Verdict, machine: MachineView) -> bool:
+    # A condition that is Unknown for a moment is not the status that is checked for either.
+    nodes = (machine.node or {}).get("conditions")
+    for document in documents:
+        checks = (
+            (document.get("spec") or {}).get("checks") or {} if document["metadata"]["name"] in verdict.checks else {}
+        )
+        on_machine = [
+            condition_of(machine.machine, each["type"]) for each in checks.get("unhealthyMachineConditions") or ()
+        ]
+        on_node = [condition_in(nodes, str(each["type"])) for each in checks.get("unhealthyNodeConditions") or ()]
+        if not all(on_machine) or any(each.get("status") == terms.UNKNOWN for each in [*on_machine, *on_node]):
+            return False
+    return True
 
 
 def _verdict(view: View, machine: MachineView, found: Finding, results: list[Result], marks: Marks) -> Verdict:

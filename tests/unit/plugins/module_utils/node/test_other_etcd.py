@@ -138,6 +138,13 @@ def test_a_reset_that_failed_halfway_still_knows_its_etcd(tmp_path: Path, system
     assert host.files() == []
 
 
+def test_the_default_folder_by_another_name_is_no_other_etcds(tmp_path: Path, systemd: StandInSystemd) -> None:
+    host = Host(tmp_path, systemd, (API_SERVER, MANIFEST, "data/member/snap/db"), IN_POD)
+    put(tmp_path / MANIFEST, f"    - --data-dir={tmp_path}/data\n")
+    (tmp_path / "etcd").symlink_to(tmp_path / "data")
+    assert host.release() == "the host was reset and released"
+
+
 def test_the_default_folder_is_not_that_of_an_etcd_whose_data_are_elsewhere(
     tmp_path: Path, systemd: StandInSystemd
 ) -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from builders import NOW, at, healthy
@@ -147,13 +147,29 @@ def test_no_mark_is_taken_back_while_the_cluster_is_left_alone(why: str) -> None
     assert checked(builder).marks == {}
 
 
+BAD = {"status": "False", "timeoutSeconds": 300}
+
+
+@pytest.mark.parametrize("nodes", [None, [{"type": "Ready", **BAD}]], ids=["both", "False alone"])
 @pytest.mark.parametrize(("status", "gone"), [("True", True), ("Unknown", False)])
-def test_a_workers_mark_is_outlived_too(status: str, gone: bool) -> None:
+def test_a_workers_mark_is_outlived_too(status: str, gone: bool, nodes: Optional[list[Any]]) -> None:
+    """Unknown is not well, though it is not the status that is checked for."""
     builder = deployment(healthy(3), 2).worker("a", marked=True).worker("b")
     snapshot = builder.build()
     for node in snapshot["workload"]["workers"]:
         node["conditions"] = [{"type": "Ready", "status": status, "lastTransitionTime": at(60)}]
-    everything = mhc(selector={"matchExpressions": [{"key": "no", "operator": "DoesNotExist"}]})
+    everything = mhc(nodes=nodes, selector={"matchExpressions": [{"key": "no", "operator": "DoesNotExist"}]})
     found = outlived([everything], snapshot)
     assert list(found) == ["a"] * gone
     assert not gone or [each["status"] for each in found["a"][0].set] == ["True"]
+
+
+@pytest.mark.parametrize(("status", "gone"), [("True", True), ("Unknown", False), ("", False)])
+def test_a_mark_stays_where_what_is_checked_is_not_known(status: str, gone: bool) -> None:
+    """etcd that gives no list for a moment says nothing of the member that was ill."""
+    builder = healthy(3).marked("m2")
+    told = [{"type": "EtcdMemberHealthy", "status": status, "lastTransitionTime": at(60)}] if status else []
+    builder.entry("m2")["machine"]["status"]["conditions"] += told
+    checked(builder)
+    found = outlived([mhc(nodes=[], machines=[{"type": "EtcdMemberHealthy", **BAD}])], builder.build())
+    assert list(found) == ["m2"] * gone
