@@ -12,8 +12,10 @@ import http.server
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 import typing as t
+import weakref
 from pathlib import Path
 
 
@@ -26,8 +28,9 @@ class PackageRepository:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "repository"
         self.folder.mkdir(parents=True)
-        self.home = folder / "gnupg"
-        self.home.mkdir(mode=0o700)
+        # Not in the test's folder: gpg's agent has its socket there, whose path may have 107 characters.
+        self.home = Path(tempfile.mkdtemp(prefix="gpg-"))
+        weakref.finalize(self, shutil.rmtree, self.home, ignore_errors=True)
         self.gpg("--quick-generate-key", self.NAME, self.KIND, "sign", "never")
         self.key = folder / "repository.asc"
         self.key.write_text(self.gpg("--armor", "--export"))

@@ -127,7 +127,7 @@ def _all_known(documents: Sequence[Object], verdict: Verdict, machine: MachineVi
             condition_of(machine.machine, each["type"]) for each in checks.get("unhealthyMachineConditions") or ()
         ]
         on_node = [condition_in(nodes, str(each["type"])) for each in checks.get("unhealthyNodeConditions") or ()]
-        if not all(on_machine) or any(each.get("status") == terms.UNKNOWN for each in [*on_machine, *on_node]):
+        if any(each.get("status") == terms.UNKNOWN for each in [*on_machine, *on_node]):
             return False
     return True
 

@@ -164,9 +164,9 @@ def test_a_workers_mark_is_outlived_too(status: str, gone: bool, nodes: Optional
     assert not gone or [each["status"] for each in found["a"][0].set] == ["True"]
 
 
-@pytest.mark.parametrize(("status", "gone"), [("True", True), ("Unknown", False), ("", False)])
+@pytest.mark.parametrize(("status", "gone"), [("True", True), ("Unknown", False), ("", True)])
 def test_a_mark_stays_where_what_is_checked_is_not_known(status: str, gone: bool) -> None:
-    """etcd that gives no list for a moment says nothing of the member that was ill."""
+    """etcd that gives no list for a moment says nothing of the member that was ill; a machine that has none, a worker, is judged by the rest."""
     builder = healthy(3).marked("m2")
     told = [{"type": "EtcdMemberHealthy", "status": status, "lastTransitionTime": at(60)}] if status else []
     builder.entry("m2")["machine"]["status"]["conditions"] += told
