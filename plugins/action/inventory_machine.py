@@ -303,7 +303,7 @@ class ActionModule(ControlPlaneAction):
             answer = self._call(host, identity, call)
             if answer.reached:
                 return answer
-            # A consent is for somebody else's claim, which then is older than this release.
+            # A consent is for another claim, which then is older than this release.
             call["released_before"] = call["released_before"] or not call["consent_wipe"]
             if not waiting.again(f"machine {self._name}: {answer.message}"):
                 raise ControlPlaneFailure(

@@ -13,7 +13,7 @@ from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.objects import actions
-from ..plugin_utils.operator import freeze, leaving_out, phases
+from ..plugin_utils.operator import flow, freeze, leaving_out
 from ..plugin_utils.operator.matching import Execution, NodeNow
 from ..plugin_utils.operator.tasks import cluster_facts
 from ..plugin_utils.operator.tasks.progress import Executions
@@ -153,13 +153,7 @@ class ActionModule(ControlPlaneAction):
         return True, f"{actions.label(root)} is given up before its next Task; what is done stays done"
 
     def _failed(self, execution: Execution, task: str, verb: str) -> list[Object]:
-        failed = [
-            each
-            for each in self._tasks(execution, task)
-            if (each.get("status") or {}).get("errorReason") and not each["status"].get("completionTime")
-        ]
-        # An Action's own inconsistency is nobody's command.
-        failed = [each for each in failed if each["status"]["errorReason"] != phases.INVALID_STATE]
+        failed = [each for each in self._tasks(execution, task) if flow.has_failed(each)]
         if not failed:
             raise ControlPlaneFailure(
                 f"no Task of {actions.label(execution.root)} has failed, so there is nothing to {verb}; nothing was done. "

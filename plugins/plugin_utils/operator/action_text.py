@@ -144,8 +144,7 @@ def _running(execution: Execution) -> list[str]:
     nodes = set()
     for task in execution.tasks.values():
         status = task.get("status") or {}
-        failed = status.get("errorReason") not in (None, flow.INVALID_STATE)
-        killed = status.get("startTime") and not status.get("completionTime") and not failed
+        killed = status.get("startTime") and not status.get("completionTime") and not flow.has_error(status)
         if killed or any(each.get("unobserved") for each in status.get("commands") or []):
             nodes.add(str(task["spec"]["nodeName"]))
     if not nodes:

@@ -90,14 +90,14 @@ def _within(execution: Execution, group: Mapping[str, Any]) -> Step:
     out = [each for each in tasks if each["spec"]["nodeName"] in execution.left_out and not _done(each)]
     if out:
         return Step(LEAVE_OUT, group, _names(out))
-    failed = [each for each in tasks if _failed(each)]
+    failed = [each for each in tasks if has_failed(each)]
     recovering = [each for each in tasks if each["spec"].get("recoveryMode") in actions.RECOVERIES and _begun(each)]
     if recovering:
         # Of a Task that has not failed: a run was killed between doing what it says and taking it off.
         return Step(RECOVER, group, _names(recovering))
     if not _missing(execution, group) and all(_done(each) for each in tasks) and execution.root["kind"] != actions.TASK:
         return Step(COMPLETE_GROUP, group)
-    running = [each for each in tasks if _started(each) and not _done(each) and not _failed(each)]
+    running = [each for each in tasks if _started(each) and not _done(each) and not has_failed(each)]
     if failed and not running:
         return Step(FAILED, group, _names(failed))
     if execution.paused:
@@ -132,7 +132,7 @@ def startable(execution: Execution, group: Mapping[str, Any], busy: Sequence[str
         return None
     tasks = execution.tasks_of(group)
     idle = [each for each in tasks if each["metadata"]["name"] not in busy]
-    if any(_failed(each) or (_started(each) and not _done(each)) for each in idle):
+    if any(has_failed(each) or (_started(each) and not _done(each)) for each in idle):
         return None
     waiting = [each for each in idle if not _done(each)]
     if root["spec"].get("executionMode") == actions.CONTROLLED:
@@ -162,13 +162,21 @@ def _done(obj: Mapping[str, Any]) -> bool:
     return bool(_status(obj).get("completionTime"))
 
 
-def _failed(obj: Mapping[str, Any]) -> bool:
-    # A detached Task that is inconsistent is no Task whose command failed.
-    return _status(obj).get("errorReason") not in (None, "", INVALID_STATE) and not _done(obj)
+def has_error(status: Mapping[str, Any]) -> bool:
+    """Return whether a Task's status has an error of its command.
+
+    That a detached Task differs from its frozen plan is none.
+    """
+    return status.get("errorReason") not in (None, "", INVALID_STATE)
+
+
+def has_failed(obj: Mapping[str, Any]) -> bool:
+    """Return whether a Task has failed and is not done."""
+    return has_error(_status(obj)) and not _done(obj)
 
 
 def _begun(obj: Mapping[str, Any]) -> bool:
-    return _started(obj) or _failed(obj)
+    return _started(obj) or has_failed(obj)
 
 
 def _started(obj: Mapping[str, Any]) -> bool:

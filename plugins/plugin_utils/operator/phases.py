@@ -86,11 +86,8 @@ def root_status(execution: Execution, step: Step, now: str) -> Object:
     status: Object = {**(root.get("status") or {})}
     if root["kind"] == actions.TASK:
         # The command's own error stays, so that it can be retried once the difference is undone.
-        failed = status.get("errorReason") not in (None, INVALID_STATE)
-        if not failed:
-            _ending(status, "", "", _stands(step))
-        if step.problems and not failed:
-            status.update(errorReason=INVALID_STATE, errorMessage="; ".join(step.problems))
+        if not flow.has_error(status):
+            _ending(status, INVALID_STATE if step.problems else "", "; ".join(step.problems), _stands(step))
         return _with_phase(root, status)
     if root["kind"] == actions.TASK_GROUP:
         status = group_status(execution, execution.plan["groups"][0], step, now)

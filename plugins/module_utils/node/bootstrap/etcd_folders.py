@@ -51,12 +51,11 @@ def unexplained(places: Places) -> list[str]:
 
     Only the default folder can be one: any other is known by the manifest alone, or the note of it.
     """
-    found = [] if owns_default(places) else [each for each in data(places) if os.path.dirname(each) == places.etcd_data]
-    own = os.path.join(current(places), _MEMBER)
-    # kubeadm's folder by another name, a link or a mount, is none.
-    return [
-        each for each in found if not (os.path.exists(own) and os.path.samefile(each, own) and made_by_kubeadm(places))
-    ]
+    default, own = (os.path.join(each, _MEMBER) for each in (places.etcd_data, current(places)))
+    if not os.path.exists(default):
+        return []
+    # A link or a mount can give kubeadm's folder the default one's name, too.
+    return [] if made_by_kubeadm(places) and os.path.exists(own) and os.path.samefile(default, own) else [default]
 
 
 def keep_note(places: Places) -> None:

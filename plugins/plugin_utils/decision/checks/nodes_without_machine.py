@@ -28,8 +28,7 @@ def unmanaged_nodes(view: View) -> list[Object]:
     if any(not (machine.joined and machine.node_known) for machine in view.known):
         return []
     known = {machine.node_name for machine in view.known} | {each.impostor for each in view.known}
-    nodes = view.workload.get("nodes") or ()
-    return [node for node in nodes if node["name"] not in known and is_control_plane_node(node)]
+    return [node for name, node in control_plane_nodes(view).items() if name not in known]
 
 
 def labelled_workers(view: View) -> dict[str, str]:
@@ -49,10 +48,8 @@ def silent_since(node: Object) -> Optional[int]:
     return parse_time(ready.get("lastTransitionTime")) if ready.get("status") == terms.UNKNOWN else None
 
 
-def is_control_plane_node(node: Object) -> bool:
-    """Return whether a Node has one of kubeadm's control plane labels.
-
-    ``node`` is one of the snapshot.
-    """
+def control_plane_nodes(view: View) -> dict[str, Object]:
+    """Return the Nodes with one of kubeadm's control plane labels, by name."""
     roles = (kubeadm_facts.LABEL_CONTROL_PLANE, kubeadm_facts.LABEL_MASTER)
-    return any(role in (node.get("labels") or {}) for role in roles)
+    nodes = view.workload.get("nodes") or ()
+    return {str(node["name"]): node for node in nodes if any(role in (node.get("labels") or {}) for role in roles)}

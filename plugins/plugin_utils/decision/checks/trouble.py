@@ -36,7 +36,7 @@ from ..creation.bootstrap import possible_owner
 from ..snapshot.typed_snapshot import MachineView, View
 from . import etcd_alarms
 from . import expired_certificates as on_disk
-from .nodes_without_machine import is_control_plane_node, labelled_workers, silent_since, unmanaged_nodes
+from .nodes_without_machine import control_plane_nodes, labelled_workers, silent_since, unmanaged_nodes
 from .outage import votes, way_out
 
 Object = dict[str, Any]
@@ -319,7 +319,7 @@ def _etcd(
 
 def _way_of_stray(view: View, member: quorum.MemberState) -> str:
     # What is refused to a run (removal/stray.py) is not for a person to do either.
-    if member.name in {str(each["name"]) for each in view.workload.get("nodes") or () if is_control_plane_node(each)}:
+    if member.name in control_plane_nodes(view):
         return "Adopt its machine, or give the store that knows it. It is removed once the Node of its name is gone with its host."
     if owner := possible_owner(view, member):
         return claim_member(owner)

@@ -118,16 +118,14 @@ def outlived(documents: Sequence[Object], snapshot: Object) -> dict[str, tuple[M
 
 def _all_known(documents: Sequence[Object], verdict: Verdict, machine: MachineView) -> bool:
     # A condition that is Unknown for a moment is not the status that is checked for either.
-    nodes = (machine.node or {}).get("conditions")
-    for document in documents:
-        checks = (
-            (document.get("spec") or {}).get("checks") or {} if document["metadata"]["name"] in verdict.checks else {}
-        )
-        on_machine = [
+    listed = (machine.node or {}).get("conditions")
+    covering = (each for each in documents if each["metadata"]["name"] in verdict.checks)
+    for checks in ((each.get("spec") or {}).get("checks") or {} for each in covering):
+        on_machine = (
             condition_of(machine.machine, each["type"]) for each in checks.get("unhealthyMachineConditions") or ()
-        ]
-        on_node = [condition_in(nodes, str(each["type"])) for each in checks.get("unhealthyNodeConditions") or ()]
-        if any(each.get("status") == terms.UNKNOWN for each in [*on_machine, *on_node]):
+        )
+        on_node = (condition_in(listed, str(each["type"])) for each in checks.get("unhealthyNodeConditions") or ())
+        if any(each.get("status") == terms.UNKNOWN for each in (*on_machine, *on_node)):
             return False
     return True
 

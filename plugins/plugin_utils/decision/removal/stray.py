@@ -17,7 +17,7 @@ from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip
 from ...documents.names import is_dns_subdomain
 from .. import terms
-from ..checks.nodes_without_machine import is_control_plane_node, labelled_workers, silent_since, unmanaged_nodes
+from ..checks.nodes_without_machine import control_plane_nodes, labelled_workers, silent_since, unmanaged_nodes
 from ..checks.trouble import claim_member
 from ..conditions.control_plane import strangers, stray_lasts
 from ..conditions.machine import health_conditions, is_true
@@ -41,7 +41,7 @@ def remove_stray(context: Context) -> Optional[Outcome]:
     view = context.view
     if not view.managed_etcd or not view.machines:
         return None
-    nodes = {str(node["name"]) for node in view.workload.get("nodes") or () if is_control_plane_node(node)}
+    nodes = control_plane_nodes(view)
     found = sorted(strangers(view), key=lambda each: (each.name in nodes, each.name != "", each.name, each.id))
     # A refused removal must not hold up another one: without that one it may stay refused for ever.
     return first_that_acts(_remove(context, member, member.name in nodes) for member in found)
