@@ -8,7 +8,6 @@ Several Tasks run at a time within a disruption budget.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
@@ -18,6 +17,7 @@ from ...base_classes.control_plane_action import ControlPlaneAction
 from ...calls.failure import ControlPlaneFailure
 from ...objects import actions
 from ...records.cluster_objects import ClusterObjects, Object
+from ...store.base import StoreError
 from ...store.journal import Journal
 from ...store.lock import file_lock
 from .. import catalogue, flow, phases
@@ -121,7 +121,7 @@ class TaskRunner:
             LostLock: this run has lost the cluster's lock; nothing was written about it.
         """
         store, namespace = self._objects.store, self._objects.namespace
-        secrets = self._contents_of_files()
+        secrets = Secrets()
         record = TaskRecord(store, namespace, name, secrets)
         self._plugin.check_lock(self._arguments)
         task = record.begin()
@@ -157,20 +157,28 @@ class TaskRunner:
         self._ended(journal, intent, name, "succeeded", f"{name} is done")
         return True
 
-    def _contents_of_files(self) -> Secrets:
-        """Return the Secrets that files of this Action are written from.
+    def _read_contents_of_files(self, secrets: Secrets) -> None:
+        """Register the Secrets that files of this Action are written from.
 
         A program may print them in a later command, Task or run than the one that wrote the file.
+
+        Raises CommandFailure where one can't be read.
         """
-        secrets = Secrets()
+        names = set()
         for descriptor in (each for group in self._root["status"]["plan"]["groups"] for each in group["commands"]):
             if "file" in descriptor and not catalogue.descriptor_errors(descriptor, ""):
                 _command, parameters = catalogue.split(descriptor)
-                # What can't be decoded is written nowhere; the command says so.
-                with contextlib.suppress(ValueError):
-                    if parameters["secret"]:
-                        secrets.read(self._objects.store, self._objects.namespace, parameters["secret"]["name"])
-        return secrets
+                names |= {parameters["secret"]["name"]} if parameters["secret"] else set()
+        for name in sorted(names):
+            try:
+                secrets.read(self._objects.store, self._objects.namespace, name)
+            except ValueError:
+                continue  # What can't be decoded is written nowhere; the command says so.
+            except StoreError as error:
+                raise CommandFailure(
+                    f"Secret {name} of the store can't be read: {error} A file of this Action is written from it, and what a program prints of it "
+                    "could not be kept out of the records: nothing was started. Mend that, then retry."
+                ) from error
 
     def _ended(self, journal: Journal, intent: str, name: str, result: str, said: str) -> None:
         journal.outcome(intent, result, said)
@@ -190,6 +198,7 @@ class TaskRunner:
         root = task if self._root["kind"] == actions.TASK else self._root
         objects_now = ClusterObjects.read(self._objects.store, self._objects.namespace, self._objects.name)
         try:
+            self._read_contents_of_files(secrets)
             context = TaskContext(
                 self._plugin, self._arguments, objects_now or self._objects, root, task, index, secrets
             )
