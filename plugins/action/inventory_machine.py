@@ -257,25 +257,32 @@ class ActionModule(ControlPlaneAction):
         if not host:
             return {"changed": False, "msg": f"machine {self._name} has no host"}
         status = infrastructure["status"]
-        claim = status.get("claim") or {}
+        claim = dict(status.get("claim") or {})
+        wipes = claim.pop("wipes", None)
         forget, consent = host in self._arguments["consent_forget"], host in self._arguments["consent_wipe"]
         if forget:
             return self._forgotten(host, claim)
         self._require_known(host)
+        # Before the host was asked, nobody knows whether it carries the claim: somebody else's then is no contradiction.
+        begun = claim.get("state") in (RELEASING, CLAIMING)
+        if not begun:
+            # A consent is for what is there now: by the next call the host may be another cluster's.
+            wipes = self._claim_on(host) if consent else None
+        bound = {} if wipes is None else {"wipes": wipes}
         self.check_lock(self._arguments)
-        self._record({"claim": {**claim, "inventoryHost": host, "state": RELEASING}})
+        self._record({"claim": {**claim, "inventoryHost": host, "state": RELEASING, **bound}})
         call: dict[str, t.Any] = {
             "state": "absent",
             "id": claim.get("id") or "",
             "cluster_id": origin.uid(self._objects.cluster),
             "machine": self._name,
             "ca_cert_hash": self._ca_cert_hash(),
-            # Before the host was asked, nobody knows whether it carries the claim: somebody else's then is no contradiction.
-            "released_before": claim.get("state") in (RELEASING, CLAIMING),
+            "released_before": begun,
             "whole_cluster": self._objects.going,
             "consent_wipe": consent,
+            **({} if wipes is None else {"consent_claim": wipes}),
         }
-        answer = self._release(host, None if consent else status.get("machineID"), call)
+        answer = self._reached(host, None if consent else status.get("machineID"), "host_claim", call)
         if answer.failed:
             # Where a call was begun whose answer never came, the host may be another cluster's by now, as the next run has to know.
             if not call["released_before"]:
@@ -293,18 +300,26 @@ class ActionModule(ControlPlaneAction):
             "msg": f"host {host}: {answer.result.get('message', '')}",
         }
 
-    def _release(self, host: str, identity: t.Optional[str], call: dict[str, t.Any]) -> Answer:
-        """Have the host release the claim.
+    def _claim_on(self, host: str) -> str:
+        """Return the id of the claim that is on the host.
 
-        ``call`` says afterwards whether an earlier one may have done so.
+        "" where there is none, or none that can be read.
+        """
+        found = self._reached(host, None, "host_claim_info", {}).result
+        return str((found.get("claim") or {}).get("id") or "")
+
+    def _reached(self, host: str, identity: t.Optional[str], module: str, call: dict[str, t.Any]) -> Answer:
+        """Return the host's answer, and wait for it.
+
+        A release's ``call`` says afterwards whether an earlier one may have released the host.
         """
         waiting = self.waiting(self._objects.name, self._arguments["timeout"])
         while True:
-            answer = self._call(host, identity, call)
+            answer = self._call(host, identity, call, module=module)
             if answer.reached:
                 return answer
-            # A consent is for another claim, which then is older than this release.
-            call["released_before"] = call["released_before"] or not call["consent_wipe"]
+            if "released_before" in call:
+                call["released_before"] = True
             if not waiting.again(f"machine {self._name}: {answer.message}"):
                 raise ControlPlaneFailure(
                     f"machine {self._name} was not deleted: its inventory host {host} was not reached for {waiting.elapsed:.0f} s, so that what "
@@ -342,10 +357,17 @@ class ActionModule(ControlPlaneAction):
                 f"To delete the machine and give a lost host up unwiped: -e {FORGET}={host}."
             )
 
-    def _call(self, host: str, identity: t.Optional[str], call: dict[str, t.Any], check: bool = False) -> Answer:
+    def _call(
+        self,
+        host: str,
+        identity: t.Optional[str],
+        call: dict[str, t.Any],
+        check: bool = False,
+        module: str = "host_claim",
+    ) -> Answer:
         machine = Machine(f"{self._name} (host {host})", identity, {"inventoryHost": host})
         with inventory_pool.in_check_mode(self._task, check):
-            return call_host(self._caller, machine, "host_claim", call)
+            return call_host(self._caller, machine, module, call)
 
     def _record(self, status: dict[str, t.Any]) -> None:
         def record(stored: Object) -> None:

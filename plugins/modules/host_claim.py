@@ -141,6 +141,13 @@ options:
       - So is a host with an etcd that kubeadm did not make, such as an external one, while it runs, or has its data in C(/var/lib/etcd) beside an API server.
     type: bool
     default: false
+  consent_claim:
+    description:
+      - With O(consent_wipe), the C(id) of the claim that the host had when the consent was given, V("") for none. A host with another one than that and O(id)
+        is left as it is.
+      - Left out, the consent is for whatever is there, unless O(released_before) is true.
+    version_added: 0.10.0
+    type: str
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
@@ -238,6 +245,7 @@ OPTIONS = {
     "released_before": {"type": "bool", "default": False},
     "whole_cluster": {"type": "bool", "default": False},
     "consent_wipe": {"type": "bool", "default": False},
+    "consent_claim": {"type": "str"},
 }
 
 
@@ -298,6 +306,7 @@ def absent(module: MachineModule) -> None:
         released_before=params["released_before"],
         whole_cluster=params["whole_cluster"],
         consent=params["consent_wipe"],
+        consented=params["consent_claim"],
     )
     run = claim.Run(params["cluster_id"], params["fencing"])
     changed, message = claim.release(wanted, run=run, check=module.check_mode)

@@ -45,7 +45,9 @@ options:
     type: int
     default: 60
   consent_wipe:
-    description: Hosts that may be wiped whatever they carry. What they carry is lost.
+    description:
+      - Hosts that may be wiped whatever they carry. What they carry is lost.
+      - It is for the claim, or none, that the host has when it is first asked. Where another cluster has claimed the host by a later call, it is left alone.
     type: list
     elements: str
     default: []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import typing as t
 from pathlib import Path
 
@@ -82,6 +83,10 @@ FREE = {"changed": True, "claim": {"id": "id-1", "machineID": "1" * 32}, "addres
 HELD = {**FREE, "changed": False}
 FULL = {"failed": True, "msg": "/var/lib/kubeadm-control-plane/clusters can't be written: No space left on device."}
 UNFIT = {"failed": True, "missing": [{"check": "Swap", "message": "swap is on", "fix": "Off."}], "machineID": "1" * 32}
+CUT = {"unreachable": True, "msg": "cut off"}
+REFUSED = {"failed": True, "msg": "The etcd on this machine is a member beside others."}
+THEIRS = {"claim": {"id": "id-2"}}
+DONE = {"changed": True, "message": "the host was reset and released"}
 CLAIMING = {"inventoryHost": "refusing", "id": "id-1", "state": "Claiming"}
 
 
@@ -154,11 +159,39 @@ def test_a_host_that_does_not_answer_stays_claimed(tmp_path: Path) -> None:
 def test_a_release_whose_answer_was_lost_is_not_begun_anew(tmp_path: Path) -> None:
     """By the second call the host may be another cluster's: it is told so, and so is the next run."""
     stored = Stored(tmp_path, **claimed("refusing"))
-    refused = {"failed": True, "msg": "The etcd on this machine is a member beside others."}
-    host(stored.python, {"unreachable": True, "msg": "cut off"}, refused)
-    assert refused["msg"] in stored.release()["msg"]
+    host(stored.python, CUT, REFUSED)
+    assert REFUSED["msg"] in stored.release()["msg"]
     assert re.search(r"released_before\W+true", Path(f"{stored.python}.asked").read_text())
     assert stored.status()["claim"]["state"] == "Releasing"
+
+
+@pytest.mark.parametrize(
+    ("answers", "left", "again", "asked"),
+    [
+        pytest.param([CUT, THEIRS, CUT, REFUSED], ("Releasing", "id-2"), [DONE], "id-2", id="cut off: not asked again"),
+        pytest.param(
+            [THEIRS, REFUSED], ("Claimed", None), [{"claim": None}, DONE], "", id="nothing begun: asked again"
+        ),
+        pytest.param([CUT] * 99, ("Claimed", None), [THEIRS, DONE], "id-2", id="not reached: asked again"),
+        pytest.param([FULL, CUT, FULL], ("Releasing", ""), [DONE], "", id="a claim that can't be read"),
+    ],
+)
+def test_a_consent_is_for_the_claim_that_was_there_when_it_was_given(
+    tmp_path: Path, answers: list[t.Any], left: tuple[str, t.Optional[str]], again: list[t.Any], asked: str
+) -> None:
+    """The host may be released by the first call, whose answer was lost, and be another cluster's by the second."""
+    stored, consent = Stored(tmp_path, **claimed("refusing")), ["refusing"]
+    host(stored.python, *answers)
+    assert stored.release(consent_wipe=consent)["failed"]
+    claim = stored.status()["claim"]
+    assert (claim["state"], claim.get("wipes")) == left
+    shutil.rmtree(f"{stored.python}-answers")
+    host(stored.python, *again)
+    assert stored.release(consent_wipe=consent)["changed"]
+    found = re.search(r'consent_claim\\?": \\?"(.*?)\\?"', Path(f"{stored.python}.asked").read_text())
+    assert found is not None and found[1] == asked
+    claim = stored.status()["claim"]
+    assert claim["state"] == "Released" and "wipes" not in claim
 
 
 @pytest.mark.parametrize("number", [3, 9])
@@ -168,8 +201,9 @@ def test_the_numbers_of_the_cluster_that_took_the_host_are_left_alone(tmp_path: 
     theirs = json.dumps(Claim("id-2", "dev", "team", "dev-1").document())
     taken.run("sh", "-c", f"mkdir -p {state} && echo 7 > {state}/fencing && echo '{theirs}' > {state}/claim.json")
     ours = {"state": "absent", "id": "id-1", "machine": "m1", "cluster_id": "uid-1", "fencing": number}
-    found = taken.module("host_claim", released_before=True, **ours)
-    assert found["message"] == "the host was released before and is cluster team/dev, machine dev-1's by now", found
+    for given in ({"released_before": True}, {"consent_wipe": True, "consent_claim": ""}):
+        found = taken.module("host_claim", **given, **ours)
+        assert found["message"].startswith("the host is cluster team/dev, machine dev-1's since "), found
     refused = taken.module("host_claim", **ours)
     assert "claimed by cluster team/dev" in refused["msg"] and "fenced" not in refused
     assert taken.run("cat", f"{state}/fencing") == "7\n"
@@ -179,7 +213,7 @@ def test_the_numbers_of_the_cluster_that_took_the_host_are_left_alone(tmp_path: 
 def test_a_consent_that_was_given_or_helps_nothing_is_not_asked_for(tmp_path: Path, consent: bool, reason: str) -> None:
     """The host refuses in any case, a member of another cluster's etcd say: what is left is to give it up unwiped."""
     stored = Stored(tmp_path, **claimed("refusing"))
-    answer = {"failed": True, "msg": "The etcd on this machine is a member beside others.", "reason": reason}
+    answer = {**REFUSED, "reason": reason}
     stored.python.write_text(f"#!/bin/sh\ncat > /dev/null\necho '{json.dumps(answer)}'\n")
     stored.python.chmod(0o755)
     said = stored.release(consent_wipe=["refusing"] if consent else [])["msg"]

@@ -236,6 +236,7 @@ class Release:
 
     ``released_before``: an earlier call began this release, so that a host that is another cluster's by now is no contradiction.
     ``whole_cluster``: every etcd member of the machine's cluster goes.
+    ``consented``: the id of the claim that the consent is for, "" for none; None for a consent to whatever is there.
     """
 
     id: str
@@ -244,6 +245,7 @@ class Release:
     released_before: bool = False
     whole_cluster: bool = False
     consent: bool = False
+    consented: t.Optional[str] = None
 
 
 def release(
@@ -282,8 +284,9 @@ def release(
     present = read_claim(where) if not wanted.consent else _claim_if_readable(where)
     found = host_facts.evidence(where)
     # Also with a consent: given for what was there before, it would wipe the next owner's.
-    if present is not None and present.id != wanted.id and wanted.released_before:
-        return False, f"the host was released before and is {present.owner()}'s by now"
+    bound = wanted.released_before or wanted.consented is not None
+    if present is not None and bound and present.id not in (wanted.id, wanted.consented):
+        return False, f"the host is {present.owner()}'s since {present.claimed_at}, and was left as it is"
     other = _something_else(wanted, present, found, where)
     if other and not wanted.consent:
         raise NodeError(

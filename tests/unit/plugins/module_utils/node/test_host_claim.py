@@ -341,8 +341,7 @@ def test_a_host_remembers_the_newest_run_of_a_hundred_clusters(places: HostPlace
 def test_a_release_that_was_cut_off_is_completed(places: HostPlaces) -> None:
     """kubeadm reset ran, the claim was still there."""
     claim.claim(MINE, WANTED, check=False, places=places)
-    assert release(places)[0]
-    assert claim.read_claim(places) is None
+    assert release(places)[0] and claim.read_claim(places) is None
 
 
 def test_what_can_t_be_wiped_keeps_its_claim(places: HostPlaces) -> None:
@@ -354,21 +353,22 @@ def test_what_can_t_be_wiped_keeps_its_claim(places: HostPlaces) -> None:
     assert claim.read_claim(places) is not None
 
 
-def test_another_claim_is_refused_without_consent(places: HostPlaces) -> None:
+@pytest.mark.parametrize("begun", [{}, {"released_before": True, "consented": OTHERS.id}])
+def test_another_claim_is_refused_without_consent(places: HostPlaces, begun: dict[str, t.Any]) -> None:
     claim.claim(OTHERS, WANTED, check=False, places=places)
     cluster_on(places)
     undo = Undo(places)
     with pytest.raises(NodeError, match="claimed by cluster team/dev"):
-        release(places, undo)
+        release(places, undo, **begun)
     assert undo.calls == []
-    assert release(places, undo, consent=True)[0]
-    assert claim.read_claim(places) is None
+    assert release(places, undo, consent=True, **begun)[0] and claim.read_claim(places) is None
 
 
-def test_a_host_that_was_given_back_and_taken_by_another_is_left_alone(places: HostPlaces) -> None:
+@pytest.mark.parametrize("begun", [{"released_before": True}, {"consented": ""}, {"consented": "id-3"}])
+def test_a_host_that_was_given_back_and_taken_by_another_stays(places: HostPlaces, begun: dict[str, t.Any]) -> None:
     claim.claim(OTHERS, WANTED, check=False, places=places)
     undo = Undo(places)
-    said = [release(places, undo, released_before=True, consent=each) for each in (False, True)]
+    said = [release(places, undo, consent=each, **begun) for each in (False, True)]
     assert all("cluster team/dev" in message and not changed for changed, message in said) and undo.calls == []
 
 
