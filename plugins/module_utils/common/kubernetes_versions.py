@@ -219,6 +219,12 @@ def read_version(text: str) -> Version | None:
         return None
 
 
+def is_newer(text: str, other: str) -> bool:
+    """Return whether a version is newer; False where one is none."""
+    own, than = read_version(text), read_version(other)
+    return own is not None and than is not None and own > than
+
+
 def api_version_for(version: str) -> ApiChoice:
     """Return the kubeadm API that a Kubernetes version writes (docs/reference/kubeadm.md, "API versions").
 

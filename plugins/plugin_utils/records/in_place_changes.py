@@ -15,6 +15,7 @@ import json
 import typing as t
 
 from ...module_utils.common.bounded_yaml import read_json
+from ...module_utils.common.kubernetes_versions import is_newer
 from ...module_utils.common.violations import ManifestError, Report, Violation
 from ..kubeadm.configuration.patch import merge_cluster_configuration
 from ..objects import advice, equivalence, kinds
@@ -121,7 +122,8 @@ def record_on_control_plane(
 ) -> list[str]:
     """Record an Action's change in the KubeadmControlPlane's spec.
 
-    ``follow`` is noted with a change of the configuration: which machines are to follow it, and in what. Returns what was changed, in words.
+    A newer version stays. ``follow`` is noted with a change of the configuration: which machines are to follow it, and in what. Returns what was
+    changed, and that a newer version stayed, in words.
     """
     if objects.control_plane is None:
         return []
@@ -130,7 +132,7 @@ def record_on_control_plane(
 
     def change(each: Object) -> None:
         spec = each["spec"]
-        if version:
+        if version and not is_newer(str(spec.get("version") or ""), version):
             spec["version"] = version
         if patch is None:
             return
@@ -149,13 +151,20 @@ def record_on_control_plane(
     wanted = copy.deepcopy(stored)
     change(wanted)
     if wanted != stored:
-        objects.store.modify(CONTROL_PLANE, objects.namespace, stored["metadata"]["name"], change)
-    if wanted["spec"] != stored["spec"]:
-        if wanted["spec"].get("version") != stored["spec"].get("version"):
-            changed.append(f"spec.version is {version}")
-        if patch is not None:
-            changed.append(f"{_PATH} has the change")
+        wanted = objects.store.modify(CONTROL_PLANE, objects.namespace, stored["metadata"]["name"], change)
+    kept = wanted["spec"].get("version")
+    if version and kept != version:
+        changed.append(f"spec.version is {kept}, {newer_stays(version)}")
+    elif version and stored["spec"].get("version") != version:
+        changed.append(f"spec.version is {version}")
+    if patch is not None and wanted["spec"] != stored["spec"]:
+        changed.append(f"{_PATH} has the change")
     return changed
+
+
+def newer_stays(version: str) -> str:
+    """Return what is told of a newer version than the Action's."""
+    return f"which is newer than {version}, and stays: the next reconcile brings it, and replaces machines for that"
 
 
 def violations(stored: t.Optional[Object], cluster: t.Optional[Object], manifest: ClusterManifest) -> list[Violation]:

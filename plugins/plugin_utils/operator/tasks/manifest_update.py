@@ -12,11 +12,11 @@ import json
 import os
 import typing as t
 
-from ....module_utils.common.kubernetes_versions import read_version
+from ....module_utils.common.kubernetes_versions import is_newer
 from ....module_utils.common.violations import ManifestError
 from ...calls.failure import ControlPlaneFailure
 from ...objects import defaults
-from ...records import control_plane_fields
+from ...records import control_plane_fields, in_place_changes
 
 
 def follow_version(arguments: t.Mapping[str, t.Any], version: str, deployment: str = "") -> str:
@@ -46,9 +46,9 @@ def follow_version(arguments: t.Mapping[str, t.Any], version: str, deployment: s
     place = f"{edit.file}:{edit.line}: {edit.path}"
     if edit.before == edit.after:
         return f"{place} is {version} already"
-    stated, recorded = read_version(edit.old.strip("'\"")), read_version(version)
-    if stated is not None and recorded is not None and stated > recorded:
-        return f"{place} is {stated}, which is newer than {version}, and stays: the next reconcile brings it, and replaces machines for that"
+    stated = edit.old.strip("'\"")
+    if is_newer(stated, version):
+        return f"{place} is {stated}, {in_place_changes.newer_stays(version)}"
     tree = control_plane_fields.work_tree(edit.file)
     if tree is not None:
         name = os.path.relpath(os.path.realpath(edit.file), tree.root)

@@ -13,7 +13,7 @@ import json
 import typing as t
 
 from ....module_utils.common.bounded_yaml import read_json
-from ....module_utils.common.kubernetes_versions import read_version
+from ....module_utils.common.kubernetes_versions import is_newer, read_version
 from ....module_utils.common.violations import Violation
 from ...documents.names import label_value
 from ...objects import advice, kinds
@@ -77,8 +77,8 @@ def record_deployment(objects: ClusterObjects, name: str, version: str, action: 
     """
     deployment = next(each for each in _open(objects) if each["metadata"]["name"] == name)
     owned = [each for each in sets(objects, deployment) if _machines(objects, [each])]
-    behind = [str(each["metadata"]["name"]) for each in owned if _older(_version(each), version)]
-    older = _older(_version(deployment), version)
+    behind = [str(each["metadata"]["name"]) for each in owned if is_newer(version, _version(each))]
+    older = is_newer(version, _version(deployment))
     if not behind and not older:
         return []
 
@@ -111,7 +111,7 @@ def _follow(objects: ClusterObjects, deployment: Object) -> list[str]:
     changed, version, behind = [], note["version"], note["sets"]
     for owned in sets(objects, deployment):
         own = str(owned["metadata"]["name"])
-        if own in behind and _older(_version(owned), version):
+        if own in behind and is_newer(version, _version(owned)):
             objects.store.modify(
                 MACHINE_SET,
                 objects.namespace,
@@ -222,8 +222,3 @@ def _machines(objects: ClusterObjects, owners: t.Sequence[Object]) -> list[Objec
 
 def _version(owner: Object) -> str:
     return str(((owner["spec"].get("template") or {}).get("spec") or {}).get("version") or "")
-
-
-def _older(recorded_version: str, version: str) -> bool:
-    own, other = read_version(recorded_version), read_version(version)
-    return own is not None and other is not None and own < other

@@ -26,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tas
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import in_place_changes
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CONTROL_PLANE,
     KUBEADM_CONFIG,
     ClusterObjects,
 )
@@ -216,6 +217,19 @@ def test_a_newer_wish_replaces_machines_after_a_record_that_was_interrupted(
 def test_recording_twice_changes_nothing(workspace: OperatorWorkspace) -> None:
     in_place_changes.record_on_control_plane(objects_of(workspace), "v1.21.0", PATCH, "a")
     assert in_place_changes.record_on_control_plane(objects_of(workspace), "v1.21.0", PATCH, "a") == []
+
+
+@pytest.mark.parametrize("asked", ["v1.22.0", "v1.21.1"])
+def test_a_newer_version_of_the_control_plane_stays(workspace: OperatorWorkspace, asked: str) -> None:
+    """Somebody asked for it while the Action ran, even after the objects were read; without a manifest it stands nowhere else."""
+    read_before = objects_of(workspace)
+    name = str(t.cast(Object, read_before.control_plane)["metadata"]["name"])
+    read_before.store.modify(CONTROL_PLANE, "default", name, lambda each: each["spec"].update(version=asked))
+    first, *more = in_place_changes.record_on_control_plane(read_before, "v1.21.0", PATCH, "a")
+    assert f"spec.version is {asked}, which is newer than v1.21.0, and stays" in first and len(more) == 1
+    assert in_place_changes.record_on_control_plane(objects_of(workspace), "v1.21.0", PATCH, "a") == [first]
+    spec = t.cast(Object, objects_of(workspace).control_plane)["spec"]
+    assert spec["version"] == asked and spec["kubeadmConfigSpec"]["clusterConfiguration"] == PATCH
 
 
 def arguments(workspace: OperatorWorkspace) -> Object:
