@@ -8,7 +8,9 @@ With that store's uids, recognized by their origin (``objects/origin.py``).
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import functools
 import typing as t
 
 from ...module_utils.common.legible import block
@@ -17,9 +19,12 @@ from ..objects import origin
 from ..objects.convert.to_hub import without_zero_values
 from ..records.cluster_objects import CLUSTER, SECRET, Object, delete_finally
 from ..records.plans import kept_plans
-from ..store.base import Store, StoreError, describe
+from ..store.base import AlreadyExists, Store, StoreError, describe
 from ..store.kubernetes import applied
 from ..store.kubernetes.store import as_kept
+from ..store.lock.any_store import Locks
+from ..store.lock.marks import MOVING
+from ..store.read_once import OF_NAMESPACE
 from . import deletion_marks
 from .graph import Graph, Key, key_of, used_by_others
 
@@ -105,16 +110,25 @@ class Copies:
         seen: uids (of where they were made) of what the first store is known to have had.
         replaced: uids (the same) whose copies become those of another object of the same name. For an export alone, where what was deleted and
             made again under its name is the new one, too: elsewhere the one that is there may be in use.
+        locks: the other store's, where clusters may be kept there whose objects are newer than copies (a move). None where all of them are copies
+            (an export).
     """
 
     def __init__(
-        self, target: Store, namespace: str, where: str, seen: t.Iterable[str] = (), replaced: t.Iterable[str] = ()
+        self,
+        target: Store,
+        namespace: str,
+        where: str,
+        seen: t.Iterable[str] = (),
+        replaced: t.Iterable[str] = (),
+        locks: t.Optional[Locks] = None,
     ) -> None:
         self._target = target
         self._namespace = namespace
         self._where = where
         self._seen = frozenset(seen)
         self._replaced = frozenset(replaced)
+        self._locks = locks
 
     def bring(self, graph: Graph) -> list[str]:
         """Create or update the copy of every object, owners first.
@@ -126,21 +140,12 @@ class Copies:
         uids: dict[str, str] = {}
         going = deletion_marks.carried(graph)
         known = {key: self._stored(obj) for key, obj in graph.by_key().items()}
+        for obj in graph.objects:
+            self._require_copy(graph, obj, known[key_of(obj)])
         done = self._make_room(graph, {key_of(each) for each in going}, known)
         for obj in graph.objects:
-            wanted = copy_of(obj, uids)
-            stored = known[key_of(obj)]
-            if stored is None:
-                done.append(f"create {obj['kind']} {obj['metadata']['name']}")
-                stored = self._target.create(wanted)
-            else:
-                self._require_copy(obj, stored)
-                # Also what the copy has more: a field that was removed since. Where that is a server's default, nothing changes.
-                if difference(wanted, _plain(stored), filled=False) is not None:
-                    before = stored["metadata"]["resourceVersion"]
-                    stored = self._target.update({**wanted, "metadata": {**wanted["metadata"], **_own(stored)}})
-                    if stored["metadata"]["resourceVersion"] != before:
-                        done.append(f"change {obj['kind']} {obj['metadata']['name']}")
+            stored, said = self._bring_one(graph, obj, copy_of(obj, uids), known[key_of(obj)])
+            done += said
             uids[str(obj["metadata"]["uid"])] = str(stored["metadata"]["uid"])
             known[key_of(obj)] = stored
         # Only now that everything is there: what is in deletion can't be given finalizers any more.
@@ -151,6 +156,31 @@ class Copies:
                 done.append(f"mark {obj['kind']} {name} for deletion")
         return done
 
+    def _bring_one(
+        self, graph: Graph, obj: Object, wanted: Object, stored: t.Optional[Object]
+    ) -> tuple[Object, list[str]]:
+        """Create or update a copy; return it and the changes.
+
+        In words. Another run may write the copy of what clusters share at the same time.
+        """
+        (kind_ref, name), what = key_of(obj), f"{obj['kind']} {obj['metadata']['name']}"
+        if stored is None:
+            with contextlib.suppress(AlreadyExists):
+                return self._target.create(wanted), [f"create {what}"]
+        elif not _is_other(wanted, stored):
+            return stored, []
+        before = ""
+
+        def follow(found: Object) -> t.Optional[Object]:
+            nonlocal before
+            self._require_copy(graph, obj, found)
+            before = str(found["metadata"]["resourceVersion"])
+            return {**wanted, "metadata": {**wanted["metadata"], **_own(found)}} if _is_other(wanted, found) else None
+
+        self._target.prefer(obj)
+        written = self._target.modify(kind_ref, self._namespace, name, follow)
+        return written, [] if written["metadata"]["resourceVersion"] == before else [f"change {what}"]
+
     def _make_room(self, graph: Graph, going: t.Collection[Key], known: dict[Key, t.Optional[Object]]) -> list[str]:
         """Delete all copies where one is wrongly being deleted.
 
@@ -160,7 +190,6 @@ class Copies:
         """
         if not any(each and deletion_marks.is_marked(each) and key not in going for key, each in known.items()):
             return []
-        self.refuse_foreign(graph)
         there = Graph(self._target, self._namespace, graph.cluster)
         copies = [each for each in reversed(there.objects) if key_of(each) in known and key_of(each) in there.own]
         done = self.delete(copies)
@@ -191,12 +220,10 @@ class Copies:
     def refuse_foreign(self, graph: Graph) -> None:
         """Refuse another store with own objects under needed names.
 
-        Raises NotTheSame. Nothing is written.
+        Also one whose clusters use other contents of them. Raises NotTheSame. Nothing is written.
         """
         for obj in graph.objects:
-            stored = self._stored(obj)
-            if stored is not None:
-                self._require_copy(obj, stored)
+            self._require_copy(graph, obj, self._stored(obj))
 
     def refuse_beyond_limits(self, graph: Graph) -> None:
         """Refuse objects of which the other store would not take a field.
@@ -264,21 +291,42 @@ class Copies:
         kind_ref, name = key_of(obj)
         return self._target.get(kind_ref, self._namespace, name)
 
-    def _require_copy(self, obj: Object, stored: Object) -> None:
-        if origin.uid(obj) == origin.uid(stored):
-            return
-        if origin.uid(stored) in self._replaced:
+    def _require_copy(self, graph: Graph, obj: Object, stored: t.Optional[Object]) -> None:
+        """Refuse to write over what another object or cluster there needs."""
+        if stored is None:
             return
         kind_ref, name = key_of(obj)
-        if kind_ref != CLUSTER and difference(_content(obj), _content(stored)) is None:
-            # Made by a person beforehand, a Secret or a template: the same is no contradiction.
-            return
-        raise NotTheSame(
-            f"{describe(kind_ref, self._namespace, name)} is there already, and is not this one",
-            self._where,
-            "it was made there and not moved there; writing over it could take something away that is needed",
-            "Nothing of it was changed. Look whether this is the right store and namespace; delete it there where it is needed no more.",
-        )
+        differs = difference(_content(obj), _content(stored), filled=bool(self._target.host())) is not None
+        is_copy_there = origin.uid(stored) == origin.uid(obj) or origin.uid(stored) in self._replaced
+        # Made by a person beforehand, a Secret or a template: the same is no contradiction.
+        if not is_copy_there and (kind_ref == CLUSTER or differs):
+            raise NotTheSame(
+                f"{describe(kind_ref, self._namespace, name)} is there already, and is not this one",
+                self._where,
+                "it was made there and not moved there; writing over it could take something away that is needed",
+                "Nothing of it was changed. Look whether this is the right store and namespace; delete it there where it is needed no more.",
+            )
+        others = [each for each in self._kept if each.cluster != graph.cluster] if differs else []
+        user = next((each.cluster for each in others if each.get(key_of(obj))), None)
+        if user is not None:
+            raise NotTheSame(
+                f"{describe(kind_ref, self._namespace, name)} is there already with other contents, and the cluster {user}, which is kept there, uses it",
+                self._where,
+                "either of the two may be the newer one, and writing over it would change it for that cluster too",
+                "Nothing of it was changed. See which contents are right and give them to the object in the other store as well; then run this again.",
+            )
+
+    @functools.cached_property
+    def _kept(self) -> list[Graph]:
+        """Objects of each cluster whose store the other one is."""
+        if self._locks is None:
+            return []
+        with self._target.view(OF_NAMESPACE):
+            names = [str(each["metadata"]["name"]) for each in self._target.list(CLUSTER, self._namespace)]
+            known = {name: self._locks.mark(self._namespace, name) for name in names}
+            # Of what is a copy, arrives or was moved away, another store has the newer one.
+            kept = [name for name, mark in known.items() if mark is None or mark.state == MOVING]
+            return [Graph(self._target, self._namespace, name) for name in kept]
 
     def _not_there(self, obj: Object, why: str) -> NotTheSame:
         kind_ref, name = key_of(obj)
@@ -294,6 +342,14 @@ class Copies:
 def is_copy(obj: Object) -> bool:
     """Return whether an object was copied from another store."""
     return origin.ORIGINAL_UID in (obj["metadata"].get("annotations") or {})
+
+
+def _is_other(wanted: Object, stored: Object) -> bool:
+    """Return whether a stored copy is another one than is wanted.
+
+    Also by what it has more: a field that was removed since. Where that is a server's default, an update changes nothing.
+    """
+    return difference(wanted, _plain(stored), filled=False) is not None
 
 
 def _plain(stored: Object) -> Object:

@@ -70,7 +70,7 @@ class Mover:
         self._at = (namespace, cluster)
         self._told = told
         self._use_export = use_export
-        self._copies = Copies(target.store, namespace, target.where, seen)
+        self._copies = Copies(target.store, namespace, target.where, seen, locks=target.locks)
         # Which one answers nobody, so that it is not waited for once more.
         self._silent: t.Optional[Side] = None
         self._numbers: dict[str, int] = {}
