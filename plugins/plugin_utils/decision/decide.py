@@ -320,7 +320,7 @@ def _with_what_is_wrong(
     told = [removal, *deferred(context, removal.action)]
     if removal.action != terms.WAIT:
         troubles = find_troubles(context.view, context.machines, [each.name for each in failed])
-        gating = [*context.certificate_troubles(), *(each for each in troubles if each.gates)]
+        gating = [each for each in (*context.certificate_troubles(), *troubles) if each.gates]
         told += [*refused, *([held(gating)] if gating else [])]
     return _with_refusals(told[-1], told[:-1])
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from ...module_utils.common.kubernetes_facts import DEFAULT_CERTIFICATES_DIR
 from ...module_utils.common.values import condition_in, parse_time
 from ..objects import kinds
 from ..objects.advice import AUTHORITY_ENDED
@@ -26,7 +27,15 @@ from .snapshot.typed_snapshot import MachineView, View, condition_of
 
 Object = dict[str, Any]
 CERTIFICATES_EXPIRED = "CertificatesExpired"
+CERTIFICATES_NOT_AVAILABLE = "CertificatesNotAvailable"
+PUT_BACK = "Put back the Secrets of this cluster (from a backup, or from certificatesDir of a control plane machine)."
 AUTHORITIES = (kinds.PURPOSE_CA, kinds.PURPOSE_ETCD, kinds.PURPOSE_PROXY, kinds.PURPOSE_SERVICE_ACCOUNT)
+# One of the certificates that kubeadm has each authority sign for a control plane machine.
+_SIGNED = {
+    kinds.PURPOSE_CA: "apiserver.crt",
+    kinds.PURPOSE_ETCD: "etcd/server.crt",
+    kinds.PURPOSE_PROXY: "front-proxy-client.crt",
+}
 
 
 @dataclass
@@ -117,7 +126,7 @@ class Context:
         )
 
     def certificate_troubles(self) -> list[Trouble]:
-        """Return the problems with certificate authorities: missing and expired ones.
+        """Return the problems with certificate authorities: missing, expired, without a key.
 
         They are never generated again once a control plane exists.
         Source: docs/reference/cluster_api.md, "Certificates".
@@ -126,8 +135,7 @@ class Context:
         if self.missing:
             secrets = ", ".join(f"Secret {kinds.secret_name(view.name, purpose)}" for purpose in self.missing)
             text = f"{secrets}: missing, and never generated again once a control plane may exist"
-            fix = "Put back the Secrets of this cluster (from a backup, or from certificatesDir of a control plane machine)."
-            found.append(Trouble(CERTIFICATES_AVAILABLE, "CertificatesNotAvailable", text, fix, False))
+            found.append(Trouble(CERTIFICATES_AVAILABLE, CERTIFICATES_NOT_AVAILABLE, text, PUT_BACK, False))
         for purpose in AUTHORITIES:
             end = parse_time((self.certificates.get(purpose) or {}).get("notAfter"))
             if end is not None and end <= view.now:
@@ -141,6 +149,29 @@ class Context:
                         False,
                     )
                 )
+        return found + self._keys_needed()
+
+    def _keys_needed(self) -> list[Trouble]:
+        """Return the authorities without a key whose certificates nothing brings.
+
+        kubeadm makes no control plane machine then; the machines that there are work on. What commands bring can't be known: it may be all.
+        """
+        config, found = self.desired.config, []
+        configuration = config.get("clusterConfiguration") or {}
+        folder = str(configuration.get("certificatesDir") or DEFAULT_CERTIFICATES_DIR).rstrip("/")
+        brought = {each.get("path") for each in config.get("files") or ()}
+        for purpose, name in _SIGNED.items():
+            facts = self.certificates.get(purpose) or {}
+            if not facts.get("present") or facts.get("hasKey") is not False or f"{folder}/{name}" in brought:
+                continue
+            if config.get("preKubeadmCommands") or (purpose == kinds.PURPOSE_ETCD and not self.view.managed_etcd):
+                continue
+            text = (
+                f"Secret {kinds.secret_name(self.view.name, purpose)} has no tls.key, and neither files nor preKubeadmCommands bring the certificates "
+                f"that it signs, such as {folder}/{name}: kubeadm makes no control plane machine without them"
+            )
+            fix = "Put tls.key back into the Secret, or have spec.kubeadmConfigSpec bring these certificates to each machine."
+            found.append(Trouble(CERTIFICATES_AVAILABLE, CERTIFICATES_NOT_AVAILABLE, text, fix, False, gates=False))
         return found
 
     def domains(self, count: int, without: str = "") -> list[str]:

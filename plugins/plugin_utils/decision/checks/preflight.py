@@ -91,11 +91,11 @@ def preflight(
     excluding = {machine.name} if machine is not None else set()
     _topology(view, result)
     _deleting(view, result, machine)
-    if adding:
-        text = "all certificate authorities and keys are there"
+    if adding or fresh:
+        text = "all certificate authorities are there"
         result.record(trouble.CERTIFICATES_AVAILABLE, context.certificate_troubles(), text)
     else:
-        result.skip(trouble.CERTIFICATES_AVAILABLE, "needed only before a join")
+        result.skip(trouble.CERTIFICATES_AVAILABLE, "needed only where a machine is to be made")
     _health(context, result, excluding)
     if fresh:
         result.record(VERSION_SKEW, version_troubles(view), f"{view.version} fits what is there")

@@ -51,11 +51,10 @@ def hosts_checked(context: Context, machine: Optional[MachineView]) -> Optional[
     if not _asked(view) or (machine is not None and has_host(machine)):
         return None
     needed = hosts_needed(context, context.domains(1) if machine is None else ())
-    obstacles = [_obstacle(each) for each in view.raw.get("obstacles") or ()]
     troubles, text = _matched(view, needed, _free(view), machine) or ([], "no host is needed")
     if troubles and context.rollout is not None and max_surge(view) and len(view.live) >= context.replicas:
         troubles = [replace(each, fix=f"{each.fix} {_SURGELESS}") for each in troubles]
-    return [*obstacles, *troubles], text
+    return [*_obstacles(view), *troubles], text
 
 
 def host_of_next(context: Context, victim: MachineView) -> Optional[tuple[list[Trouble], str]]:
@@ -73,7 +72,9 @@ def host_of_next(context: Context, victim: MachineView) -> Optional[tuple[list[T
         for each in view.raw.get("hosts") or ()
         if each.get("machine") == victim.name
     ]
-    return _matched(view, context.domains(1, without=victim.name), [*_free(view), *own], None)
+    needed = context.domains(1, without=victim.name)
+    troubles, text = _matched(view, needed, [*_free(view), *own], None) or ([], "no host is needed")
+    return [*_obstacles(view), *troubles], text
 
 
 def short_of_hosts(group: str, needed: Sequence[str], hosts: Sequence[Object]) -> Optional[Object]:
@@ -269,5 +270,8 @@ def _fix(lacking: Sequence[Object], machine: Optional[MachineView]) -> str:
     return f"{text} Nothing was changed."
 
 
-def _obstacle(each: Object) -> Trouble:
-    return Trouble(HOSTS_AVAILABLE, each["reason"], clip(each["message"], _LONGEST), clip(each["fix"], _LONGEST), False)
+def _obstacles(view: View) -> list[Trouble]:
+    return [
+        Trouble(HOSTS_AVAILABLE, each["reason"], clip(each["message"], _LONGEST), clip(each["fix"], _LONGEST), False)
+        for each in view.raw.get("obstacles") or ()
+    ]

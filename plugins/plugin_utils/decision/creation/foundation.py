@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 from .. import terms
 from ..checks.preflight import FAIL, check
-from ..outcome import CERTIFICATES_EXPIRED, Context, Outcome, block, held, reason
+from ..outcome import CERTIFICATES_EXPIRED, CERTIFICATES_NOT_AVAILABLE, Context, Outcome, block, held, reason
 from .existing_hosts import HOSTS_AVAILABLE, hosts_checked
 from .growth import template_missing
 
@@ -81,7 +81,7 @@ def _certificates(context: Context) -> Optional[Outcome]:
         return unusable
     if _untouched(context) and context.missing:
         text = f"certificate authorities and keys are missing: {', '.join(context.missing)}"
-        return Outcome(terms.CREATE_CERTIFICATES, [reason("CertificatesNotAvailable", text)])
+        return Outcome(terms.CREATE_CERTIFICATES, [reason(CERTIFICATES_NOT_AVAILABLE, text)])
     kubeconfig = context.certificates.get("kubeconfig") or {}
     if (
         not kubeconfig.get("present")
@@ -106,7 +106,7 @@ def _unusable_certificates(context: Context) -> Optional[Outcome]:
     if not view.managed_etcd and "etcd" in context.missing:
         text = f"Secret {view.name}-etcd is missing: the certificate authority of an external etcd can't be generated"
         return block(
-            "CertificatesNotAvailable",
+            CERTIFICATES_NOT_AVAILABLE,
             text,
             "Add the external etcd's CA certificate to the manifest as this Secret.",
         )

@@ -69,7 +69,7 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     Only on evidence that there is no control plane yet.
     """
     view = context.view
-    checks = [check("CertificatesAvailable", PASS, "all certificate authorities and keys are there")]
+    checks = [check("CertificatesAvailable", PASS, "all certificate authorities are there")]
     checks.append(check("EndpointExists", PASS, f"the control plane endpoint is {view.endpoint}"))
     running = machine is not None and machine.bootstrap == terms.RUNNING
     if not running and view.endpoint_answers is not False and not endpoint_is_unused(view):

@@ -17,7 +17,7 @@ from ...objects import advice, kinds
 from ...objects.conditions import ROLLING_OUT, SCALING_DOWN
 from .. import terms
 from ..checks.preflight import preflight
-from ..creation.growth import join
+from ..creation.growth import join, template_missing
 from ..outcome import Context, Outcome, block, held, max_surge, reason, target
 from ..removal.leadership import hand_over
 from ..snapshot.typed_snapshot import MachineView, View
@@ -113,9 +113,13 @@ def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
         fix = f"For another machine to go, take the annotation {unmarked}."
         return _endpoint_lost(view, victim, "a scale-down would remove", fix)
     # A rollback that removes newer machines makes no older machine; a removal before an addition makes one.
-    result = preflight(context, adding=False, step=step, machine=victim, fresh=step.replaces and step.begins)
+    before = step.replaces and step.begins
+    result = preflight(context, adding=False, step=step, machine=victim, fresh=before)
+    missing = template_missing(context, None) if before else None
     if result.failed:
         outcome = held(result.failed)
+    elif missing is not None:
+        return missing
     else:
         identity = victim.member.id if victim.member is not None else None
         outcome = Outcome(terms.REMOVE, [reason(name, why)], target(victim, member=identity))

@@ -51,6 +51,7 @@ _INITIALIZATION = Struct({"provisioned": Boolean(), "controlPlaneInitialized": B
 _ENDPOINT = Struct({"host": Text(), "port": Integer()})
 _NODE_REGISTRATION = Struct({"taints": Sequence(Struct({"key": Text(), "value": Text(), "effect": Text()}))})
 _KUBEADM_CONFIG: dict[str, Shape] = {
+    "files": Sequence(Struct({"path": Text()})),
     "clusterConfiguration": Struct({"etcd": Struct({"external": Struct({})}), "featureGates": Table(Boolean())}),
     "initConfiguration": Struct({"nodeRegistration": _NODE_REGISTRATION, "timeouts": Struct({})}),
     "joinConfiguration": Struct(

@@ -15,6 +15,7 @@ from ....module_utils.common.kubernetes_versions import Version, read_version
 from ....module_utils.common.values import annotations_of, clip
 from ...objects import kinds
 from ..checks.trouble import Trouble
+from ..outcome import CERTIFICATES_NOT_AVAILABLE, PUT_BACK
 from ..snapshot.typed_snapshot import MachineView, View
 from .worker_view import DeploymentView
 
@@ -38,7 +39,8 @@ def held_back(view: View, deployment: DeploymentView) -> list[Trouble]:
     A deletion is never held back by them.
     """
     skipped = {each.strip() for each in annotations_of(deployment.document).get(_SKIP, "").split(",")}
-    found = [*_templates(deployment), *_obstacles(deployment), *_endpoint(view), *_newer(view, deployment)]
+    found = [*_templates(deployment), *_obstacles(deployment), *_authority(view, deployment)]
+    found += [*_endpoint(view), *_newer(view, deployment)]
     if not found and "All" not in skipped:
         found += _not_stable(view, deployment) if IS_STABLE not in skipped else []
         found += _skew(view, deployment, skipped)
@@ -90,6 +92,13 @@ def _of_machine(deployment: DeploymentView, machine: MachineView, removal: bool)
 def _obstacle(deployment: DeploymentView, each: Object) -> Trouble:
     text = f"{title(deployment)}: {clip(each['message'], _LONGEST_OF_ONE if each.get('machine') else _LONGEST)}"
     return Trouble(CHECK, each["reason"], text, clip(each["fix"], _LONGEST), False)
+
+
+def _authority(view: View, deployment: DeploymentView) -> list[Trouble]:
+    if ((view.raw.get("certificates") or {}).get(kinds.PURPOSE_CA) or {}).get("present"):
+        return []
+    text = f"{title(deployment)}: Secret {kinds.secret_name(view.name, kinds.PURPOSE_CA)} is missing, by which a worker knows its cluster's API"
+    return [Trouble(CHECK, CERTIFICATES_NOT_AVAILABLE, text, PUT_BACK, False)]
 
 
 def _endpoint(view: View) -> list[Trouble]:

@@ -270,7 +270,15 @@ def test_no_host_is_missing_where_all_machines_are_prepared_ahead(builder: Build
 
 
 @pytest.mark.parametrize(
-    ("builder", "action"), [(cluster(3).bare(), "blocked"), (fresh(3), "blocked"), (healthy(1, replicas=3), "blocked")]
+    ("builder", "action"),
+    [
+        (cluster(3).bare(), "blocked"),
+        (fresh(3), "blocked"),
+        (healthy(1, replicas=3), "blocked"),
+        # Also who removes a machine that works, so that another one can be made.
+        (rollout(1), "blocked"),
+        (rollout(0), "blocked"),
+    ],
 )
 def test_what_was_found_beforehand_stops_whoever_wants_to_make_a_machine(builder: Builder, action: str) -> None:
     builder.snapshot["obstacles"] = [{"reason": "HostPoolInvalid", "message": "no group pol", "fix": "Correct it."}]

@@ -141,6 +141,33 @@ def test_row_2_certificates_only_before_a_join() -> None:
     assert failing(leaving(), lambda b: b.snapshot["certificates"]["ca"].update(present=False)) == set()
 
 
+@pytest.mark.parametrize("purpose", ["ca", "etcd", "proxy"])
+def test_without_its_key_no_machine_joins_unless_something_brings_its_certificates(purpose: str) -> None:
+    """kubeadm signs nothing then, and refuses; what commands bring can't be known."""
+    signed = {"ca": "apiserver.crt", "etcd": "etcd/server.crt", "proxy": "front-proxy-client.crt"}[purpose]
+    given: list[Any] = [
+        {},
+        {"files": [{"path": "/etc/kubernetes/pki/other.crt"}]},
+        {"files": [{"path": f"/etc/kubernetes/pki/{signed}"}]},
+        {"preKubeadmCommands": ["sign-certificates"]},
+        {"clusterConfiguration": {"certificatesDir": "/srv/pki/"}, "files": [{"path": f"/srv/pki/{signed}"}]},
+    ]
+    said = []
+    for count in (1, 3):
+        for each in given:
+            builder = healthy(count, replicas=3)
+            builder.snapshot["certificates"][purpose].update(hasKey=False)
+            builder.spec["kubeadmConfigSpec"] = each
+            for machine in builder.snapshot["machines"]:
+                machine["kubeadmConfig"]["spec"] = each
+            decision = decide(builder.build())
+            told = [why["reason"] for why in decision["reasons"]]
+            said.append((decision["action"], "CertificatesNotAvailable" in told))
+    # A control plane that is complete works on, and says so.
+    refused, none = [("blocked", True)] * 2, [("none", True)] * 2
+    assert said == [*refused, *[("join", False)] * 3, *none, *[("none", False)] * 3]
+
+
 def test_row_1_topology() -> None:
     for builder in (joining(), leaving()):
         assert failing(builder, lambda b: b.snapshot["cluster"]["spec"].update(topology={"version": "v1.21.1"})) == {

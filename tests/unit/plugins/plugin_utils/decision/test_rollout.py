@@ -36,6 +36,16 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.pla
 EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
 
 
+def template(found: Any) -> Change:
+    """The machine template is this one, or none."""
+    return lambda builder: builder.snapshot.update(machineTemplate=found)
+
+
+def authority(purpose: str, **facts: bool) -> Change:
+    """These facts hold of an authority's Secret."""
+    return lambda builder: builder.snapshot["certificates"][purpose].update(facts)
+
+
 def replaced(builder: Builder, count: int) -> list[str]:
     """So many replacements with maxSurge 1, the oldest machine first, and then nothing."""
     return [step for number in range(1, count + 1) for step in ("+", f"-m{number}")] + ["none"]
@@ -51,6 +61,15 @@ class TestOrder:
     def test_surge_0_removes_and_then_adds(self, count: int, zero: Any) -> None:
         expected = [step for number in range(1, count + 1) for step in (f"-m{number}", "+")] + ["none"]
         assert walk(upgrade(surge(healthy(count), zero))) == expected
+
+    @pytest.mark.parametrize(
+        "change",
+        [template(None), authority("ca", present=False), authority("sa", present=False), authority("ca", hasKey=False)],
+    )
+    def test_surge_0_removes_nothing_for_a_machine_that_cannot_be_made(self, change: Change) -> None:
+        """Nor would surge 1 add it; the plan says so, too."""
+        first = [walk(changed(surge(upgrade(healthy(3)), count), change)) for count in (0, 1)]
+        assert first == [first[0]] * 2 and first[0][0].startswith("blocked ")
 
     @pytest.mark.parametrize("one", [1, "1"])
     def test_1_is_the_default_and_may_be_text(self, one: Any) -> None:

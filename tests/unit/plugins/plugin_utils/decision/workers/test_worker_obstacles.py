@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, Optional
 
 import pytest
@@ -79,11 +80,24 @@ def test_removals_and_other_deployments_are_served() -> None:
     assert (rest["action"], blocked_on(rest)) == ("blocked", ["HostsMissing"])
 
 
-def test_outdated_ones_stay_where_nothing_could_come_in_their_place() -> None:
-    rolls = deployment(healthy(1), replicas=2).strategy(1, 1).worker("w1", "old").worker("w2", "old")
-    assert decided(rolls.build())["action"] == "joinWorkers"
-    found = decided(obstructed(rolls).build())
-    assert (found["action"], blocked_on(found)) == ("blocked", ["HostsMissing"])
+def without_authority(builder: WorkerBuilder) -> WorkerBuilder:
+    """A builder of whose cluster the Secret of the authority was deleted."""
+    builder.builder.snapshot["certificates"]["ca"].update(present=False)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("change", "reasons"),
+    [(obstructed, ["HostsMissing"]), (without_authority, ["CertificatesNotAvailable"] * 2)],
+)
+@pytest.mark.parametrize(("surge", "action"), [(1, "joinWorkers"), (0, "removeWorkers")])
+def test_outdated_ones_stay_where_nothing_could_come_in_their_place(
+    change: Callable[[WorkerBuilder], WorkerBuilder], reasons: list[str], surge: int, action: str
+) -> None:
+    rolls = deployment(healthy(1), replicas=2).strategy(surge, 1).worker("w1", "old").worker("w2", "old")
+    assert decided(rolls.build())["action"] == action
+    found = decided(change(rolls).build())
+    assert (found["action"], blocked_on(found)) == ("blocked", reasons)
 
 
 def test_one_that_could_not_be_made_is_not_tried_again_in_the_run() -> None:
