@@ -32,7 +32,7 @@ options:
     description:
       - Fail, after the table was printed, where the cluster is one of these. The result has RV(status) all the same.
       - V(unhealthy) where something does not work or nothing is known of it, V(blocked) where no step is taken until a person acts, V(outdated) where the
-        cluster is not as the stored manifest says.
+        cluster is not as the stored manifest says, or an Action or a rotation of certificate authorities is not over.
     type: list
     elements: str
     choices: [unhealthy, blocked, outdated]
@@ -119,7 +119,7 @@ status:
     trouble:
       description:
         - What is wrong, in words, by its kind. V(unhealthy), V(blocked) until a person acts, and V(outdated) where the cluster is not as the stored
-          manifest says; an empty list for each that it is not.
+          manifest says, or an Action or a rotation of certificate authorities is not over; an empty list for each that it is not.
       type: dict
       version_added: 0.10.0
     next:

@@ -54,6 +54,7 @@ def test_the_page_has_every_alert_with_its_time() -> None:
         "30m": "30 min",
         "24h": "24 h",
         "1h": "1 h",
+        "2h": "2 h",
         None: "at once",
     }
     listed = [(row[0].strip("`"), row[2]) for row in table("Alerts")]
@@ -117,6 +118,11 @@ FAULTS: dict[str, list[tuple[str, str]]] = {
     "ControlPlaneBlocked": [
         ("decision_info" + CLUSTER.replace("}", ',action="blocked",reason="EtcdAlarm"}'), "1x60 stale"),
     ],
+    # The decision beside it changes meanwhile.
+    "ControlPlaneActionUnfinished": [
+        ("decision_info" + CLUSTER.replace("}", ',action="none",reason="ActionUnfinished"}'), "1x180 stale"),
+        ("decision_info" + CLUSTER.replace("}", ',action="wait",reason="ActionUnfinished"}'), "_x90 1x90 stale"),
+    ],
     "ControlPlaneRunFailed": [
         ("last_run_info" + CLUSTER.replace("}", ',playbook="reconcile",result="failed"}'), "1x60 stale")
     ],
@@ -159,6 +165,10 @@ QUIET: dict[str, list[tuple[str, str]]] = {
     # It waits for its window.
     "ControlPlaneBlocked": [
         ("decision_info" + CLUSTER.replace("}", ',action="postponed",reason="MaintenanceWindow"}'), "1x60")
+    ],
+    "ControlPlaneActionUnfinished": [
+        # ControlPlaneBlocked fires.
+        ("decision_info" + CLUSTER.replace("}", ',action="blocked",reason="ActionUnfinished"}'), "1x180")
     ],
     "ControlPlaneEtcdLeaderChanges": [
         # A rollout of three elects.

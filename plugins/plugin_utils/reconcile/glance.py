@@ -28,6 +28,7 @@ from ..decision.decide import decide
 from ..decision.decision_text import describe
 from ..decision.remediation import unhealthy_machines
 from ..decision.removal.left_behind import LEFT_BEHIND
+from ..decision.rollout.in_place import ACTION_UNFINISHED, ROTATION_UNFINISHED
 from ..decision.snapshot.typed_snapshot import check_snapshot
 from ..objects.manifest.unmanaged import summary_line
 from ..observe import certificate_expiry
@@ -67,6 +68,8 @@ ENTRY_POINTS = {
 FILES = ("plan_file", "snapshot", "snapshot_file", "kubeconfig", "use_export")
 # Of a cluster without a MachineHealthCheck, in which health_check finds nothing to do.
 UNCHECKED = "no MachineHealthCheck, so no machine is checked"
+# With nothing to do all the same, and to be told: a glance shows no line.
+_TOLD = {"Paused", LEFT_BEHIND, ACTION_UNFINISHED, ROTATION_UNFINISHED}
 _ROLE = os.path.dirname(os.path.dirname(role_variables.ARGUMENT_SPECS))
 
 
@@ -241,7 +244,7 @@ class Glance(ForeseeingAction):
         certificate_expiry.record_expiry(objects, caller, snapshot)
         decision = decide(snapshot)
         said = {each["reason"] for each in decision["reasons"]}
-        if not is_settled(decision) or said & {"Paused", LEFT_BEHIND} or objects.going:
+        if not is_settled(decision) or said & _TOLD or objects.going:
             return None
         return Seen(objects=objects, caller=caller, snapshot=snapshot, decision=decision)
 

@@ -26,6 +26,7 @@ from runner_jobs import sliced
 from store_objects import machine, secret
 from workspace import Run
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.actions import API_VERSION
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     BOOTSTRAP_TOKEN_ANNOTATION,
     CLUSTER,
@@ -240,34 +241,32 @@ def one_by_one(run: Run) -> list[str]:
 def test_a_glance_leaves_to_the_playbook_whatever_it_can_not_tell(recording: Recording, tmp_path: Path) -> None:
     """A cluster for each reason; the others are known to have nothing to do, and nobody writes, locks or asks twice for that."""
     fleet = FileFleet(tmp_path / "fleet", recording, 10)
-    machines = [f"{each['metadata']['name']}" for each in fleet.files.list(MACHINE, "default")]
-
-    def machine_of(number: int) -> str:
-        return next(each for each in machines if each.startswith(name_of(number)))
-
-    manifest = recording.manifest_of(1).replace("replicas: 1", "replicas: 3")
-    assert manifest != recording.manifest_of(1)
-    fleet.write(name_of(1), manifest)
+    machine_of = sorted(str(each["metadata"]["name"]) for each in fleet.files.list(MACHINE, "default"))
+    assert [each.startswith(name_of(number)) for number, each in enumerate(machine_of)] == [True] * 10
+    fleet.write(name_of(1), recording.manifest_of(1).replace("replicas: 1", "replicas: 3"))
     with subprocess.Popen(["true"]) as ended:
         holder = as_run(ended, user="alice", host="ctrl1")
     FileLocks(str(fleet.folder / "store")).take("default", name_of(2), holder=holder)
     fleet.modify(CONTROL_PLANE, f"{name_of(3)}-control-plane", lambda found: found["status"].update(readyReplicas=0))
     role = {"node-role.kubernetes.io/gold": ""}
-    fleet.modify(MACHINE, machine_of(4), lambda found: found["metadata"].setdefault("labels", {}).update(role))
+    fleet.modify(MACHINE, machine_of[4], lambda found: found["metadata"].setdefault("labels", {}).update(role))
     token = {BOOTSTRAP_TOKEN_ANNOTATION: "abcdef"}
     fleet.modify(
-        KUBEADM_CONFIG, machine_of(5), lambda found: found["metadata"].setdefault("annotations", {}).update(token)
+        KUBEADM_CONFIG, machine_of[5], lambda found: found["metadata"].setdefault("annotations", {}).update(token)
     )
-    infrastructure = next(
-        path for path in (fleet.folder / "store").rglob(f"*{machine_of(6)}*.yaml") if "acmemachine" in str(path).lower()
-    )
-    infrastructure.unlink()
+    next(
+        path for path in (fleet.folder / "store").rglob(f"*{machine_of[6]}*.yaml") if "acmemachine" in str(path).lower()
+    ).unlink()
+    action = machine("up", labels={"cluster.x-k8s.io/cluster-name": name_of(0)})
+    action.update(apiVersion=API_VERSION, kind="Action", status={"plan": {"groups": []}, "phase": "Failed"})
+    fleet.files.create(action)
     fleet.modify(CLUSTER, name_of(7), lambda found: found["spec"].update(paused=True))
     (fleet.folder / "host_vars").mkdir()
     (fleet.folder / "host_vars" / f"{name_of(8)}.yml").write_text("control_plane_replase: never\n")
     before = fleet.content()
     run = fleet.playbook("reconcile", "--check").failed()
-    assert one_by_one(run) == names(1, 2, 3, 4, 5, 6, 7, 8), run.output
+    assert one_by_one(run) == names(*range(9)), run.output
+    assert "Action up has not ended (Failed)" in run.text
     assert fleet.content() == before
     assert run.recap(name_of(8))["failed"] == 1 and "did you mean control_plane_replace?" in run.text
     assert not re.search(rf"^({name_of(9)})\s+:", run.output, re.MULTILINE)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Optional
 
 from ...documents.names import typed_name
 from ...objects import kinds
@@ -30,46 +30,52 @@ def beside_actions(view: View, outcome: Outcome) -> Outcome:
     An Action that is under way, or a certificate rotation that one left unfinished, refuses steps. A deletion of the
     whole cluster continues; an outcome that waits or is refused anyway stays unchanged.
     """
-    if view.deleting or view.paused:
+    found = unfinished(view)
+    if found is None:
         return outcome
-    if view.raw.get("unfinishedAction"):
-        return _beside_action(view, outcome)
-    return _amid_rotation(view, outcome) if view.raw.get("unfinishedRotation") else outcome
+    held = outcome.acts
+    if found["reason"] == ROTATION_UNFINISHED:
+        # A failed machine is removed all the same: a rotation needs every Node, and could never be completed with a dead one.
+        held = held and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS)
+    return _told(outcome, found, held)
 
 
-def _beside_action(view: View, outcome: Outcome) -> Outcome:
-    """Return the outcome while an Action is under way.
+def unfinished(view: View) -> Optional[dict[str, str]]:
+    """Return the Action, else the certificate rotation, that has not ended.
 
-    No step is taken: the Action would pause, and the step would run on nodes that are changed in part.
+    As an entry of `blockedOn`. None where there is neither, or where it is not asked for: the cluster is paused or deleted.
     """
-    action = view.raw["unfinishedAction"]
+    if view.deleting or view.paused:
+        return None
+    if view.raw.get("unfinishedAction"):
+        return _action(view.raw["unfinishedAction"])
+    return _rotation(view) if view.raw.get("unfinishedRotation") else None
+
+
+def _action(action: Mapping[str, Any]) -> dict[str, str]:
+    """Return an Action that has not ended.
+
+    No step is taken beside it: the Action would pause, and the step would run on nodes that are changed in part.
+    """
     text = f"{action['name']} has not ended ({action.get('phase') or 'under way'})"
     name = typed_name(str(action["name"]).rpartition(" ")[2])
     fix = (
-        f"Finish it (kubeadm.control_plane.action -e operator_action={name}) or give it up "
-        f"(kubeadm.control_plane.abort -e operator_action={name}) first."
+        f"Let its run end. Where none is at work on it, finish it (kubeadm.control_plane.action -e operator_action={name}; it says so where "
+        f"retry is needed) or give it up (kubeadm.control_plane.abort -e operator_action={name})."
     )
-    return _told(outcome, ACTION_UNFINISHED, text, fix, held=outcome.acts)
+    return {"reason": ACTION_UNFINISHED, "message": text, "fix": fix}
 
 
-def _amid_rotation(view: View, outcome: Outcome) -> Outcome:
-    """Return the outcome while a certificate rotation is unfinished.
+def _rotation(view: View) -> dict[str, str]:
+    """Return a certificate rotation that is unfinished.
 
-    No machine is made: it would get one authority alone, where others still show, or already show, another one's
-    certificates.
-
-    A failed machine is removed all the same: a rotation needs every Node, and could never be completed with a dead one.
+    No machine is made meanwhile: it would get one authority alone, where others still show, or already show, another
+    one's certificates.
     """
     rotation = view.raw["unfinishedRotation"]
     text = f"{rotation_told(view.name, rotation)}; a machine that joins now would not trust the others, or they not it"
     fix = f"Complete the rotation: {rotation_completed(view.name, rotation, len(view.live))}."
-    return _told(
-        outcome,
-        ROTATION_UNFINISHED,
-        text,
-        fix,
-        held=outcome.acts and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS),
-    )
+    return {"reason": ROTATION_UNFINISHED, "message": text, "fix": fix}
 
 
 def rotation_told(cluster: str, rotation: Mapping[str, Any]) -> str:
@@ -103,8 +109,9 @@ def _takes_out(outcome: Outcome) -> bool:
     return not any(each["reason"] in (ROLLING_OUT, SCALING_DOWN) for each in outcome.reasons)
 
 
-def _told(outcome: Outcome, name: str, text: str, fix: str, held: bool) -> Outcome:
+def _told(outcome: Outcome, found: Mapping[str, str], held: bool) -> Outcome:
+    name, text = found["reason"], found["message"]
     if not held:
         return replace(outcome, reasons=[*outcome.reasons, reason(name, text)])
     what = f"; what would follow: {outcome.reasons[0]['message']}" if outcome.reasons else ""
-    return block(name, text + what, fix)
+    return block(name, text + what, found["fix"])

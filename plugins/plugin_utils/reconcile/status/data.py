@@ -17,7 +17,7 @@ from ....module_utils.workload_api import untrusted
 from ...decision.checks.drift import static_pod_drift
 from ...decision.conditions.node_network import lacks_plugin
 from ...decision.removal.left_behind import left_behind
-from ...decision.rollout import resource_sets
+from ...decision.rollout import in_place, resource_sets
 from ...decision.rollout.uptodate import expiry_of
 from ...decision.snapshot.typed_snapshot import View, read_snapshot
 from ...objects.equivalence import without_nulls
@@ -104,8 +104,9 @@ def status_data(snapshot: Object, decision: Object, host: str = "", last_failure
         "lastFailure": last_failure,
     }
     data["host"] = host or data["cluster"]
-    data["trouble"] = trouble(data, {**decision, "blockedOn": data["decision"]["blockedOn"]})
-    data["next"] = what_next({**decision, "blockedOn": data["decision"]["blockedOn"]}, data["paused"], data["host"])
+    decision, unfinished = {**decision, "blockedOn": data["decision"]["blockedOn"]}, in_place.unfinished(view)
+    data["trouble"] = trouble(data, decision, unfinished)
+    data["next"] = what_next(decision, data["paused"], data["host"], unfinished)
     shown: Object = legible(data)
     return shown
 

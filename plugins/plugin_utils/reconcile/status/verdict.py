@@ -24,16 +24,18 @@ _LONGEST = 400
 _DELETIONS = (terms.DELETE_MACHINES, terms.DELETE_INFRASTRUCTURE)
 
 
-def trouble(data: Object, decision: Object) -> dict[str, list[str]]:
+def trouble(data: Object, decision: Object, unfinished: t.Optional[Object]) -> dict[str, list[str]]:
     """Return what is wrong with a cluster, in words, by TROUBLES.
 
     - unhealthy: an API server, the endpoint, etcd, or a machine that had joined does not work, or nothing is known of them.
     - blocked: nothing more is done until a person acts.
-    - outdated: the cluster is not as the stored manifest says, or a run would wait for something.
+    - outdated: the cluster is not as the stored manifest says, a run would wait for something, or an Action or a rotation of
+      certificate authorities has not ended.
 
     Args:
         data: the status data, without its verdict.
         decision: the decision about the same snapshot.
+        unfinished: as in_place.unfinished returns it.
     """
     action = decision["action"]
     found = {
@@ -46,6 +48,8 @@ def trouble(data: Object, decision: Object) -> dict[str, list[str]]:
     # A run that waits has not found the cluster settled, whatever for.
     if (action == terms.POSTPONED or (action == terms.WAIT and not found[UNHEALTHY])) and not found[OUTDATED]:
         found[OUTDATED] = [clip(each["message"], _LONGEST) for each in decision["blockedOn"]]
+    if action == terms.NONE and unfinished and not found[OUTDATED]:
+        found[OUTDATED] = [clip(unfinished["message"], _LONGEST)]
     return found
 
 
@@ -119,13 +123,14 @@ def _status_of(machine: Object, kind: str) -> str:
     return next((str(each["status"]) for each in machine["conditions"] if each["type"] == kind), terms.UNKNOWN)
 
 
-def what_next(decision: Object, paused: bool, host: str) -> Object:
+def what_next(decision: Object, paused: bool, host: str, unfinished: t.Optional[Object]) -> Object:
     """Return what comes next, and what to type for it.
 
     Args:
         decision: the decision.
         paused: whether the cluster is paused.
         host: the cluster's host in the inventory.
+        unfinished: as in_place.unfinished returns it.
 
     Returns:
         ``message``: what reconcile would do, or what is waited for; ``todo``: what a person does, a line each, [] where nothing;
@@ -142,7 +147,8 @@ def what_next(decision: Object, paused: bool, host: str) -> Object:
         }
     message = decision_text.describe(decision)
     if action == terms.NONE or paused:
-        return {"message": message, "todo": [], "command": ""}
+        todo = [str(unfinished["fix"])] if unfinished else []
+        return {"message": message, "todo": todo, "command": ""}
     name = typed_name(host, "CLUSTER")
     playbook = f"delete -e control_plane_delete={name}" if action in _DELETIONS else "reconcile"
     return {

@@ -14,6 +14,7 @@ from worker_snapshots import deployment
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.data import status_data
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.fleet import failing
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.folded import folded
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status.table import status_lines
 
@@ -277,6 +278,43 @@ def test_trouble_is_told_apart() -> None:
         table.splitlines()[0].startswith("CLUSTER default/prod   OUTDATED, PAUSED: 3 of 5")
         and not data["next"]["command"]
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "what", "said", "to_do"),
+    [
+        (
+            "unfinishedAction",
+            {"name": "Action up-1", "phase": "Failed"},
+            "Action up-1 has not ended (Failed)",
+            ".abort -e operator_action=up-1",
+        ),
+        (
+            "unfinishedAction",
+            {"name": "Action up-1", "phase": "Running"},
+            "Action up-1 has not ended (Running)",
+            "Let its run end. Where none",
+        ),
+        ("unfinishedRotation", {"authorities": ["ca"]}, "a rotation of ca is not over", "Complete the rotation: "),
+    ],
+)
+def test_a_cluster_that_is_changed_in_part_is_not_healthy(
+    key: str, what: dict[str, t.Any], said: str, to_do: str
+) -> None:
+    """Nothing is to be done, and a machine that fails now would not be replaced; a pause or a deletion is about all of it."""
+    builder = healthy(3)
+    builder.snapshot[key] = what
+    data, table = shown(builder)
+    assert [*map(bool, data["trouble"].values())] == [False, False, True] and said in data["trouble"]["outdated"][0]
+    first, following, third = table.splitlines()[:3]
+    assert first.startswith(f"CLUSTER default/prod   OUTDATED: {said}") and said in following
+    assert third.startswith("  to do      ") and to_do in third
+    [fails] = failing([data], ["outdated"])
+    assert fails.startswith(f"prod is outdated ({said}")
+    assert not failing([data], ["unhealthy", "blocked"])
+    builder.snapshot["cluster"]["spec"]["paused"] = True
+    data, table = shown(builder)
+    assert not any(data["trouble"].values()) and to_do not in table and "PAUSED" in table
 
 
 def test_lines_have_the_kinds_that_colours_follow() -> None:
