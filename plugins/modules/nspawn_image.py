@@ -20,7 +20,9 @@ description:
   - The first build takes minutes. It says what it is doing in a log (see RV(log)).
 options:
   state:
-    description: Whether the image is there.
+    description:
+      - Whether the image is there. With V(absent), an image is refused that a machine of O(directory), or a running one of any other folder, is made of.
+        Machines of other folders that don't run are not known; without their image they can't be started again.
     type: str
     choices: [present, absent]
     default: present
@@ -148,10 +150,8 @@ def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]
     cache = cache_of(params)
     name = params["name"] or image.image_name(params["kubernetes_version"] or "")
     if params["state"] == "absent":
-        there = image.find(cache, name) is not None
-        if not check_mode:
-            there = image.remove(cache, name, lifecycle.using_image(layout_of(params), name))
-        return {"changed": there}
+        used_by = lifecycle.using_image(layout_of(params), name)
+        return {"changed": image.remove(cache, name, used_by, check=check_mode)}
     request = image.request_of(params, name, params["kubernetes_version"])
     log = image.progress_of(cache, request)
     if check_mode:

@@ -22,6 +22,13 @@ options:
   namespace:
     description: Only machines of clusters in this namespace.
     type: str
+  machine_ids:
+    description:
+      - The machine-ids of machines, by name, that are expected here. One that runs on this host and was made in another folder than O(directory) is an error,
+        since O(directory) is not that of its machines then.
+    version_added: 0.10.0
+    type: dict
+    default: {}
 extends_documentation_fragment:
   - kubeadm.control_plane._nspawn
   - kubeadm.control_plane._attributes
@@ -99,11 +106,17 @@ from ..module_utils.nspawn.machine import lifecycle
 
 def main() -> None:
     """Run the module."""
-    arguments = {"cluster": {"type": "str"}, "namespace": {"type": "str"}}
+    arguments = {
+        "cluster": {"type": "str"},
+        "namespace": {"type": "str"},
+        "machine_ids": {"type": "dict", "default": {}},
+    }
     module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **arguments})
     with module.failing(NspawnError, OSError):
         host.require_root()
-        found = lifecycle.list_machines(layout_of(module.params), module.params["namespace"], module.params["cluster"])
+        layout = layout_of(module.params)
+        host.require_here(layout, module.params["machine_ids"])
+        found = lifecycle.list_machines(layout, module.params["namespace"], module.params["cluster"])
     module.exit_json(changed=False, machines=found)
 
 

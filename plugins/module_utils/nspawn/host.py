@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Requirements of machines on this host: root, packages, inotify instances."""
+"""Requirements of machines on this host: root, packages, inotify, their folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import os
 import shutil
 import typing as t
 
+from . import processes
 from .errors import NspawnError
+from .layout import Layout
 from .programs import Progress, run
 
 # docs/machine_nspawn.md, "What it needs".
@@ -123,3 +125,24 @@ def ensure_packages(packages: t.Iterable[str], progress: Progress) -> list[str]:
     progress.run(["apt-get", "update"], env=noninteractive)
     progress.run(["apt-get", "install", "--yes", "--no-install-recommends", *missing], env=noninteractive)
     return missing
+
+
+def require_here(layout: Layout, machine_ids: t.Mapping[str, str]) -> None:
+    """Refuse a folder other than that of machines that run.
+
+    Taken for missing there, a machine that runs would be removed, and its etcd member with it.
+
+    Args:
+        layout: where machines live.
+        machine_ids: the recorded machine-ids by name.
+    """
+    inits = processes.machine_inits()
+    for name, identity in machine_ids.items():
+        if identity not in inits or os.path.isdir(layout.machine(name).path):
+            continue
+        for directory in processes.directories_of(name, identity):
+            if directory != layout.directory:
+                raise NspawnError(
+                    f"machine {name} runs on this host in {directory}, and {layout.directory} has no such machine. It was not taken for missing, since a "
+                    f"missing machine is replaced, and nothing was recorded. Set machine_nspawn_directory to {directory}."
+                )

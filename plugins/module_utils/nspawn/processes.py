@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 import typing as t
@@ -66,6 +67,13 @@ def machine_inits() -> dict[str, int]:
     return found
 
 
+def lower_folders(pid: int) -> list[str]:
+    """Return the lower folders of the overlays that a process sees."""
+    text = read_file(f"/proc/{pid}/mountinfo").decode(errors="replace")
+    overlays = [line for line in text.splitlines() if " - overlay " in line]
+    return re.findall(r"[=:](/[^,:\s]+)", "\n".join(re.findall(r"lowerdir\+?=[^,\s]+", "\n".join(overlays))))
+
+
 def find_by_arguments(*wanted: str) -> list[int]:
     """Return the processes whose command line has all of these arguments.
 
@@ -76,6 +84,16 @@ def find_by_arguments(*wanted: str) -> list[int]:
         arguments = read_file(f"/proc/{pid}/cmdline").decode(errors="replace").split("\0")
         if all(each in arguments for each in wanted):
             found.append(pid)
+    return found
+
+
+def directories_of(name: str, machine_id: str) -> list[str]:
+    """Return the directories in which a running machine was made."""
+    found = []
+    for pid in find_by_arguments(f"--machine={name}", f"--uuid={uuid.UUID(machine_id)}"):
+        arguments = read_file(f"/proc/{pid}/cmdline").decode(errors="replace").split("\0")
+        roots = [each.partition("=")[2] for each in arguments if each.startswith("--directory=")]
+        found += [each.removesuffix(f"/machines/{name}/root") for each in roots]
     return found
 
 

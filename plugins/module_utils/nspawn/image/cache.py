@@ -17,6 +17,7 @@ import tempfile
 import typing as t
 
 from ...common import settings
+from .. import processes
 from ..errors import NspawnError
 from ..file_operations import locked, read_json, remove_tree
 from ..host import ensure_packages
@@ -233,8 +234,10 @@ def ensure(cache: Cache, request: Request, progress: Progress) -> tuple[dict[str
     return record, True
 
 
-def remove(cache: Cache, name: str, used_by: t.Sequence[str]) -> bool:
+def remove(cache: Cache, name: str, used_by: t.Sequence[str], check: bool = False) -> bool:
     """Remove every image of a name; return whether there was one.
+
+    Also a machine that no record names, of another directory, loses its programs with it.
 
     Raises:
         NspawnError: machines use it.
@@ -244,7 +247,13 @@ def remove(cache: Cache, name: str, used_by: t.Sequence[str]) -> bool:
         raise NspawnError(
             f"image {name} is in use by the machines {', '.join(used_by)}: their root file systems need it. Delete them first."
         )
-    for path in found:
+    folders = tuple(f"{os.path.realpath(path)}/" for path in found)
+    for pid in processes.machine_inits().values() if found else ():
+        if any(os.path.realpath(each).startswith(folders) for each in processes.lower_folders(pid)):
+            raise NspawnError(
+                f"image {name} is in use by a running machine of another directory (process {pid}): its root file system needs it. Delete that first."
+            )
+    for path in found if not check else ():
         with locked(cache.lock(f"image-{os.path.basename(path)}"), settings.IMAGE_LOCK_SECONDS):
             doomed = tempfile.mkdtemp(dir=cache.images, prefix=f".{os.path.basename(path)}.")
             os.rename(path, os.path.join(doomed, "image"))
