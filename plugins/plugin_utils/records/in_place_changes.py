@@ -163,7 +163,7 @@ def record_on_control_plane(
 
 
 def newer_stays(version: str) -> str:
-    """Return what is told of a newer version than the Action's."""
+    """Return what follows where a newer version stays."""
     return f"which is newer than {version}, and stays: the next reconcile brings it, and replaces machines for that"
 
 
