@@ -147,8 +147,7 @@ def what_next(decision: Object, paused: bool, host: str, unfinished: t.Optional[
         }
     message = decision_text.describe(decision)
     if action == terms.NONE or paused:
-        todo = [str(unfinished["fix"])] if unfinished else []
-        return {"message": message, "todo": todo, "command": ""}
+        return {"message": message, "todo": [str(unfinished["fix"])] if unfinished else [], "command": ""}
     name = typed_name(host, "CLUSTER")
     playbook = f"delete -e control_plane_delete={name}" if action in _DELETIONS else "reconcile"
     return {
