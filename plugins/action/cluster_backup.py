@@ -14,7 +14,7 @@ from ..plugin_utils.backup import copies
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import MachineCaller
-from ..plugin_utils.objects.etcd_member import cluster_argument, recorded_cluster
+from ..plugin_utils.objects.etcd_member import cluster_argument
 from ..plugin_utils.pki.secrets import read_certificates
 from ..plugin_utils.records.cluster_objects import ClusterObjects
 from ..plugin_utils.records.journal_entries import note_snapshot
@@ -41,8 +41,7 @@ class ActionModule(ControlPlaneAction):
         if arguments["keep"] < 1:
             raise ControlPlaneFailure("keep is 0 or less: the backup just taken would be removed. Give 1 or more.")
         external = copies.said_of_external(objects, "backed up")
-        # A spec can't make an etcd external that is on the machines; that one is backed up.
-        if external and not recorded_cluster(objects.control_plane):
+        if external:
             # No failure: a schedule over all clusters would never succeed.
             self.progress(objects.name, external)
             return {"changed": False, "msg": external}

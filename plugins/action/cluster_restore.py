@@ -27,6 +27,7 @@ from ..plugin_utils.objects import advice, kinds, origin
 from ..plugin_utils.objects.etcd_member import recorded_cluster
 from ..plugin_utils.objects.restore_note import BEGUN, DONE
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
+from ..plugin_utils.records.resource_sets import stored_resource_sets
 from ..plugin_utils.records.secret_values import secret_value
 from ..plugin_utils.store import pause
 
@@ -107,6 +108,9 @@ class ActionModule(ControlPlaneAction):
         )
         done = self._restore(objects, choice, path, arguments)
         at = str(done.get("finishedAt") or "")
+        if choice.source.kind != restore_choice.DATA:
+            # A snapshot lacks what was applied after it.
+            stored_resource_sets.forget_applied(objects.store, objects.cluster, choice.source.taken_at)
         begun_restore.note(
             objects, {"state": DONE, "consent": choice.consent, "at": at}, self._cluster_id(objects, choice)
         )

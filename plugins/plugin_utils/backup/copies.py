@@ -27,6 +27,7 @@ from ...module_utils.etcd.snapshot import revision
 from ...module_utils.etcd.snapshot.transfer import PIECE_BYTES, pack, unpack
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Machine
+from ..objects.etcd_member import recorded_cluster
 from ..objects.validate.control_plane import managed_etcd
 from ..observe.observation import Caller
 from ..records.cluster_objects import ClusterObjects
@@ -339,7 +340,10 @@ def send(caller: Caller, machine: Machine, path: str) -> str:
 
 
 def said_of_external(objects: ClusterObjects, what: str) -> str:
-    """Return the refusal of a cluster with external etcd, "" without."""
-    if managed_etcd(objects.control_plane or {}):
+    """Return the refusal of a cluster with external etcd, "" without.
+
+    A spec can't make an etcd external that is on the machines: that one's data are there.
+    """
+    if managed_etcd(objects.control_plane or {}) or recorded_cluster(objects.control_plane):
         return ""
     return f"etcd of {objects.title} is external and can't be {what} from here. Nothing was done. Use the tools of the place where it runs."

@@ -186,7 +186,8 @@ def _itself(objects: ClusterObjects) -> list[Object]:
 
 
 def _resource_sets(objects: ClusterObjects) -> Object:
-    found = stored_resource_sets.facts(objects.store, objects.cluster)
+    gone = stored_resource_sets.went_with_etcd(objects)
+    found = stored_resource_sets.facts(objects.store, objects.cluster, gone)
     return {"resourceSets": found} if found else {}
 
 

@@ -63,7 +63,8 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
                 "unavailableReplicas": unavailable,
             }
         },
-        "versions": versions(view.machines),
+        # What was never started runs nothing, and its version may be taken back.
+        "versions": versions([each for each in view.machines if each.bootstrap or each.node_known or each.member]),
     }
     if status["versions"]:
         status["version"] = status["versions"][0]["version"]

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.common import settings
+from ....module_utils.common.values import parse_time
 from ....module_utils.common.violations import Violation
+from ...decision.removal.deleted_control_plane import deleted_control_plane, keeps_its_etcd
 from ...decision.rollout import resource_sets as rules
 from ...objects import kinds
 from ...objects.conditions import set_condition
@@ -19,7 +22,7 @@ from ...objects.manifest.reader import ClusterManifest
 from ...objects.resource_sets import cluster_resource_set, contents
 from ...objects.user_annotations import FROM_MANIFEST
 from ...store.base import Store
-from ..cluster_objects import CLUSTER, CLUSTER_LABEL, SECRET, Object, delete_finally
+from ..cluster_objects import CLUSTER, CLUSTER_LABEL, SECRET, ClusterObjects, Object, delete_finally
 
 RESOURCE_SET = (kinds.GROUP_ADDONS, kinds.CLUSTER_RESOURCE_SET)
 BINDING = (kinds.GROUP_ADDONS, kinds.CLUSTER_RESOURCE_SET_BINDING)
@@ -51,16 +54,16 @@ def resource(store: Store, namespace: str, kind: str, name: str) -> t.Optional[O
     return store.get(_REFS[kind], namespace, name)
 
 
-def facts(store: Store, cluster: Object) -> list[Object]:
+def facts(store: Store, cluster: Object, gone: bool = False) -> list[Object]:
     """Return the ``resourceSets`` of a snapshot.
 
-    What is to be applied, by hash, and what was. No value of a ConfigMap or Secret is in it.
+    What is to be applied, by hash, and what was. No value of a ConfigMap or Secret is in it. `gone`: whether all that was applied is gone.
     """
     sets = of_cluster(store, cluster)
     if not sets:
         return []
     namespace, name = _namespace(cluster), str(cluster["metadata"]["name"])
-    bound = _bound(store.get(BINDING, namespace, name))
+    bound = {} if gone else _bound(store.get(BINDING, namespace, name))
     return [
         {
             "name": str(each["metadata"]["name"]),
@@ -74,6 +77,38 @@ def facts(store: Store, cluster: Object) -> list[Object]:
         }
         for each in sets
     ]
+
+
+def went_with_etcd(objects: ClusterObjects) -> bool:
+    """Return whether what was applied is gone with its etcd.
+
+    By the deletion of its control plane. The binding is the Cluster's, which stays (docs/store.md).
+    """
+    control_plane = objects.control_plane or {}
+    if keeps_its_etcd(objects.cluster, control_plane):
+        return False
+    return deleted_control_plane(objects.cluster, control_plane, bool(objects.machines)) is not None
+
+
+def forget_applied(store: Store, cluster: Object, since: str = "") -> None:
+    """Forget what was applied to an etcd that is gone.
+
+    So that it is applied again. ``since``: RFC 3339; what was applied before is still there. Clocks may differ. "" for all.
+    """
+    namespace, name = _identity(cluster)
+    if store.get(BINDING, namespace, name) is None:
+        return
+    start = (parse_time(since) or 0) - settings.CLOCK_SKEW_SECONDS
+
+    def write(stored: Object) -> None:
+        kept = []
+        for entry in stored["spec"].get("bindings") or []:
+            times = [(each, parse_time(each.get("lastAppliedTime"))) for each in entry.get("resources") or []]
+            left = [each for each, time in times if time is not None and time < start]
+            kept += [{**entry, "resources": left}] if left else []
+        stored["spec"]["bindings"] = kept
+
+    store.modify(BINDING, namespace, name, write)
 
 
 def _resource_facts(store: Store, namespace: str, key: tuple[str, str], bound: Object) -> Object:

@@ -34,6 +34,9 @@ def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bo
     if conditions.get("resourceSets"):
         stored_resource_sets.write_status(objects.store, objects.cluster, conditions["resourceSets"], now)
     annotations = decision.get("annotations") or {}
+    if begins and annotations.get("cluster") and stored_resource_sets.went_with_etcd(objects):
+        # Before the record of the deletion goes, which says so.
+        stored_resource_sets.forget_applied(objects.store, objects.cluster)
     objects.cluster = write_one(
         objects,
         CLUSTER,

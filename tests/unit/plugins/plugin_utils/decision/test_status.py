@@ -193,6 +193,20 @@ def test_versions_during_a_rollout() -> None:
     assert found["versions"] == [{"version": "v1.20.2", "replicas": 2}, {"version": "v1.21.1", "replicas": 1}]
 
 
+@pytest.mark.parametrize("state", ["", "nodeRef", "works", "Running", "Failed", "Succeeded"])
+def test_a_machine_that_was_never_started_runs_no_version(state: str) -> None:
+    """Its version may be taken back; what may run on a machine, or did, counts, whatever is recorded of its start."""
+    builder = healthy(3, replicas=5).machine("m4", "" if state in ("nodeRef", "works") else state)
+    machine = builder.entry("m4")["machine"]
+    machine["spec"]["version"] = "v1.21.1"
+    if state == "nodeRef":
+        machine["status"]["nodeRef"] = {"name": "m4"}
+    if state == "works":
+        builder.works("m4")
+    new = [{"version": "v1.21.1", "replicas": 1}] if state else []
+    assert status(builder)["versions"] == [{"version": "v1.20.2", "replicas": 3}, *new]
+
+
 def test_external_etcd_has_no_leader_and_no_cluster_id() -> None:
     found = status(external(healthy(3)))
     assert "etcdLeader" not in found

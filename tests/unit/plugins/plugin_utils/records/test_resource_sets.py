@@ -11,17 +11,22 @@ from pathlib import Path
 
 import pytest
 from hub_manifest import manifest, obj
+from observed import Machines
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.graph import Graph, key_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.reader import ClusterManifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_deletion
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
+    CONTROL_PLANE,
     SECRET,
     ClusterObjects,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.resource_sets import stored_resource_sets
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status.status_writer import write_status
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
@@ -207,6 +212,57 @@ def test_a_deleted_cluster_takes_its_binding_and_what_its_manifest_gave_for_it_a
     stored_deletion.delete_records(objects)
     assert store.get(stored_resource_sets.BINDING, "default", "c") is None
     assert bool(names(store)) is (shared or not given)
+
+
+def latch(stored: Object) -> None:
+    """Note that an object was initialized once."""
+    stored.setdefault("status", {})["initialization"] = {"controlPlaneInitialized": True}
+
+
+def stored_objects(store: FileStore) -> ClusterObjects:
+    """The objects of the cluster c."""
+    found = ClusterObjects.read(store, "default", "c")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("how", ["on its machines", "external", "came back"])
+def test_a_new_control_plane_after_a_deleted_one_gets_all_of_it(store: FileStore, how: str) -> None:
+    """The binding is the Cluster's, which stays. It holds where the data stay, in an external etcd, or where the old control plane came back."""
+    wanted = with_sets(resource_set())
+    if how == "external":
+        etcd = {"external": {"endpoints": ["https://10.0.9.1:2379"]}}
+        wanted.control_plane["spec"]["kubeadmConfigSpec"] = {"clusterConfiguration": {"etcd": etcd}}
+    stored_cluster.apply_manifest(store, wanted)
+    [found] = stored_resource_sets.of_cluster(store, cluster(store))
+    stored_resource_sets.record(store, cluster(store), found, [tried("cni", True)])
+    store.modify(CLUSTER, "default", "c", latch)
+    store.delete(CONTROL_PLANE, "default", "cp")
+    stored_deletion.delete_marked(stored_objects(store))
+    assert store.get(CONTROL_PLANE, "default", "cp") is None
+    stored_cluster.apply_manifest(store, wanted)
+    if how == "came back":
+        store.modify(CONTROL_PLANE, "default", "cp", latch)
+    stays = how != "on its machines"
+
+    def applied() -> list[bool]:
+        snapshot = observe(stored_objects(store), Machines({}), NOW)
+        return [each["applied"] for each in snapshot["resourceSets"][0]["resources"]]
+
+    def bound() -> bool:
+        binding = store.get(stored_resource_sets.BINDING, "default", "c") or {}
+        return bool(binding["spec"]["bindings"])
+
+    assert applied() == [stays]
+    status = {"initialization": {"controlPlaneInitialized": False}}
+    decision = {
+        "annotations": {"cluster": {kinds.ANNOTATION_DELETED_CONTROL_PLANE: None}},
+        "status": {"cluster": status},
+    }
+    write_status(stored_objects(store), decision, NOW, begins=False)
+    assert bound() and applied() == [stays]
+    write_status(stored_objects(store), decision, NOW)
+    assert (bound(), applied()) == (stays, [stays])
 
 
 @pytest.mark.parametrize("shared", [False, True])
