@@ -44,7 +44,7 @@ from ..plugin_utils.records import (
     stored_health_checks,
 )
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
-from ..plugin_utils.records.journal_entries import close_intents, steps_of
+from ..plugin_utils.records.journal_entries import close_step, steps_of
 from ..plugin_utils.records.manifest_arguments import MANIFESTS_SPEC, read_manifest
 from ..plugin_utils.records.status import decision_events
 from ..plugin_utils.records.status.status_writer import write_status
@@ -119,8 +119,7 @@ class ActionModule(ControlPlaneAction):
         if self.check_mode:
             self._as_if(store, arguments)
         else:
-            close_intents(journal, arguments["run"], "succeeded", "the step's tasks ended without an error")
-            self.display.send("done", result="succeeded")
+            self.display.send("done", result=close_step(journal, arguments["run"], arguments["failed_workers"]))
         plan = plan_and_reconcile.followed(arguments, self.host_of(arguments["cluster"]), store)
         policy = plan_and_reconcile.policy(arguments, approved=plan is not None)
         steps = tuple(str(each["action"]) for each in steps_of(journal, arguments["run"]))
@@ -315,6 +314,7 @@ class ActionModule(ControlPlaneAction):
         return {
             **_result(decision, said),
             "act": True,
+            "step": len(this.steps) + 1,
             "next": f"act/{decision['action']}.yml",
             "prepare_names": ahead,
         }

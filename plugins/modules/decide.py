@@ -44,8 +44,8 @@ options:
     default: 60
   failed_workers:
     description:
-      - Workers that this run could not make or remove, each with C(name), C(message) and, where it is about a removal, C(removal=true). They are not tried
-        again in this run, which does everything else and then fails with them.
+      - Workers that this run could not make or remove, each with C(name), C(message), the RV(step) that failed with it as C(step) and, where it is about
+        a removal, C(removal=true). They are not tried again in this run, which does everything else and then fails with them.
     type: list
     elements: dict
     default: []
@@ -203,6 +203,11 @@ snapshot_first:
   description: Whether a verified etcd snapshot is kept before the new machine joins, which is where it becomes the second voter.
   returned: success
   type: bool
+  version_added: 0.10.0
+step:
+  description: The number of this step in its run, from 1.
+  returned: when RV(act)
+  type: int
   version_added: 0.10.0
 run:
   description: The run that decided, O(run).
