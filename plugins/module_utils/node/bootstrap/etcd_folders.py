@@ -66,8 +66,12 @@ def keep_note(places: Places) -> None:
     data_dir.keep_note(places.kubernetes, places.state, places.etcd_data)
     if owns_default(places) and data(places):
         # A full disk must not keep its machine from being reset, which makes room.
-        with contextlib.suppress(OSError):
+        try:
             guard.write_atomically(data_dir.note(places.state), f"{places.etcd_data}\n".encode())
+        except OSError:
+            # An empty file takes no room, and says of the default folder as much.
+            with contextlib.suppress(OSError), open(data_dir.note(places.state), "a", encoding="utf-8"):
+                pass
 
 
 def empty(places: Places, *, whole: bool) -> None:

@@ -119,7 +119,10 @@ def other_etcd(places: HostPlaces, *, consent: bool = False) -> tuple[str, str]:
     here means data, too, that nothing explains; but not those beside an API server, which may be its etcd's, and never an etcd at work.
     """
     node = places.node
-    if not etcd_folders.made_by_kubeadm(node):
+    unproved = not etcd_folders.made_by_kubeadm(node)
+    servers = [os.path.join(node.kubernetes, each, "kube-apiserver.yaml") for each in _MANIFESTS]
+    beside = unproved and any(map(os.path.lexists, servers))
+    if unproved:
         # What runs in a pod goes with the pods.
         found = [path for name, path in _at_work(places) if name == "etcd"]
         found = [path for path in found if "kubepods" not in guard.read_text(os.path.join(path, "cgroup"))]
@@ -127,13 +130,13 @@ def other_etcd(places: HostPlaces, *, consent: bool = False) -> tuple[str, str]:
             number = os.path.basename(found[0])
             fix = f"Move that etcd to another host first (systemctl status {number} names its unit)."
             return f"an etcd runs on this host outside of Kubernetes' pods (process {number})", fix
-        servers = (os.path.join(node.kubernetes, each, "kube-apiserver.yaml") for each in _MANIFESTS)
-        consent = consent and not any(map(os.path.lexists, servers))
+        consent = consent and not beside
     data = [] if consent else etcd_folders.unexplained(node)
     if not data:
         return "", ""
     fix = f"If it is needed, move it to another host first; if it is not, delete it yourself (rm -r {shlex.quote(data[0])})."
-    fix += " If it is kubeadm's, put its manifest etcd.yaml back."
+    if beside:
+        fix += " If it is kubeadm's, put its manifest etcd.yaml back."
     return f"an etcd's data are on this host ({data[0]})", fix
 
 

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
+import os
+import subprocess
 import typing as t
 from pathlib import Path
 
@@ -138,6 +141,28 @@ def test_a_reset_that_failed_halfway_still_knows_its_etcd(tmp_path: Path, system
     assert host.files() == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system is mounted by root")
+def test_a_reset_that_failed_on_a_full_disk_still_knows_its_etcd(tmp_path: Path, systemd: StandInSystemd) -> None:
+    """The note is an empty file then: for one with a text there is no room, nor for a folder."""
+    state = tmp_path / "state"
+    state.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(state)], check=True)
+    try:
+        host = Host(tmp_path, systemd, (API_SERVER, MANIFEST, MEMBER, "etcd/own"), IN_POD)
+        with contextlib.suppress(OSError), (state / "fill").open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+        put(tmp_path / "fails")
+        with pytest.raises(NodeError, match="kubeadm reset failed"):
+            host.release()
+        assert not (tmp_path / NOTE).read_text() and MANIFEST not in host.files()
+        (tmp_path / "fails").unlink()
+        assert host.release() == "the host was reset and released"
+        assert host.files() == ["state/fill"]
+    finally:
+        subprocess.run(["umount", str(state)], check=True)
+
+
 def test_the_default_folder_by_another_name_is_no_other_etcds(tmp_path: Path, systemd: StandInSystemd) -> None:
     host = Host(tmp_path, systemd, (API_SERVER, MANIFEST, "data/member/snap/db"), IN_POD)
     put(tmp_path / MANIFEST, f"    - --data-dir={tmp_path}/data\n")
@@ -150,8 +175,10 @@ def test_the_default_folder_is_not_that_of_an_etcd_whose_data_are_elsewhere(
 ) -> None:
     host = Host(tmp_path, systemd, (API_SERVER, MANIFEST, MEMBER, "data/member/snap/db"), IN_POD)
     put(tmp_path / MANIFEST, f"    - --data-dir={tmp_path}/data\n")
-    with pytest.raises(NodeError, match=f"An etcd's data are on this host .{tmp_path}/etcd/member."):
+    with pytest.raises(NodeError, match=f"An etcd's data are on this host .{tmp_path}/etcd/member.") as error:
         host.release()
+    assert f"and those of kubeadm's etcd are in {tmp_path}/data" in str(error.value)
+    assert "no manifest" not in str(error.value) and "put its manifest" not in str(error.value)
     assert (tmp_path / MEMBER).exists() and (tmp_path / "data/member").exists() and not host.left
     assert host.release(consent=True).startswith("the host was reset")
     assert not (tmp_path / "data/member").exists()
