@@ -12,6 +12,7 @@ from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision import decision_text, terms
+from ..plugin_utils.decision.creation.foundation import KUBECONFIG_ENDS_SOON
 from ..plugin_utils.decision.decide import decide
 from ..plugin_utils.decision.plan.document import acting_steps, make_plan
 from ..plugin_utils.decision.plan.follow import Position
@@ -337,7 +338,7 @@ class ActionModule(ControlPlaneAction):
         if seen.action == terms.BLOCKED:
             raise ControlPlaneFailure(f"{objects.title} is blocked: {said}", decision=_public(decision))
         for each in decision["reasons"]:
-            if each["reason"] == LEFT_BEHIND:
+            if each["reason"] in (LEFT_BEHIND, KUBECONFIG_ENDS_SOON):
                 self.progress(objects.name, each["message"])
         if seen.action == terms.POSTPONED or decision["reasons"][0]["reason"] == "Paused":
             # A run that ends well and did nothing of what the manifest wishes must say so.

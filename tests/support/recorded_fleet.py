@@ -20,7 +20,10 @@ from acme_workspace import ROLE, AcmeWorkspace
 from replayed import NAME, name_of, renamed
 from workspace import Workspace
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.kubeconfig_text import kubeconfig_text
 
 if t.TYPE_CHECKING:
     from api_server import ApiServer
@@ -245,3 +248,12 @@ def _secret(text: str, number: int) -> str:
 
 
 __all__ = ["NAME", "FleetWorkspace", "Recording", "Replayed", "create_all", "name_of"]
+
+
+def ending_kubeconfig(days: int) -> t.Callable[[Object], None]:
+    """Give a Secret a kubeconfig whose client certificate ends in so many days."""
+    now = now_rfc3339()
+    authority = certificates.new_ca("kubernetes", now, "ECDSA-P256")
+    client = certificates.new_client_certificate(authority, "kubernetes-admin", [], now, "ECDSA-P256", days)
+    text = kubeconfig_text(NAME, "https://192.0.2.10:6443", authority.crt, client)
+    return lambda secret: secret.update(data={"value": base64.b64encode(text.encode()).decode()})

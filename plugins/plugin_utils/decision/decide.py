@@ -24,7 +24,7 @@ from .conditions.control_plane import control_plane_conditions, initialized
 from .conditions.status_fields import cluster_status, control_plane_status, machine_status
 from .creation.adoption import adopt
 from .creation.bootstrap import has_failed, under_way
-from .creation.foundation import foundation
+from .creation.foundation import foundation, kubeconfig_told
 from .creation.growth import foreign_control_plane, go_on, initialize
 from .creation.unstarted import unstarted
 from .outcome import Context, Outcome, block, first_that_acts, held, reason
@@ -392,7 +392,5 @@ def _settled(context: Context) -> Outcome:
     reasons += [reason(each.reason, each.message) for each in troubles]
     reasons += short_lived_told(view.live, context.desired, view.now)
     reasons += static_pod_drift(view)
-    if not (context.certificates.get("kubeconfig") or {}).get("present"):
-        text = f"Secret {view.name}-kubeconfig is missing, and the CA's key to make it is not here: supply it"
-        reasons.append(reason("KubeconfigNotAvailable", text))
+    reasons += kubeconfig_told(context)
     return Outcome(terms.NONE, reasons)

@@ -14,6 +14,7 @@ import copy
 import json
 import os
 import typing as t
+from dataclasses import replace
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
@@ -24,6 +25,7 @@ from ..calls import role_variables
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import REFUSED
 from ..decision.checks.api_connection import LAST_PROBE_SUCCESS
+from ..decision.creation.foundation import KUBECONFIG_ENDS_SOON
 from ..decision.decide import decide
 from ..decision.decision_text import describe
 from ..decision.remediation import unhealthy_machines
@@ -275,12 +277,12 @@ class Glance(ForeseeingAction):
         if not self._is_written(arguments, store):
             return ""
         self._write_metrics(arguments, seen, "reconcile")
-        return self._line(seen)
+        return self._told(seen)
 
     def _plan(self, arguments: dict[str, t.Any]) -> str:
         objects = self.wanted(arguments, self.open_store(arguments))
         seen = self._seen(arguments, objects, plan_and_reconcile.policy(arguments, approved=False)) if objects else None
-        return self._line(seen) if seen and not node_sync.evictions(seen.objects, seen.snapshot) else ""
+        return self._told(seen) if seen and not node_sync.evictions(seen.objects, seen.snapshot) else ""
 
     def _health_check(self, arguments: dict[str, t.Any]) -> str:
         store = self.open_store(arguments)
@@ -301,6 +303,13 @@ class Glance(ForeseeingAction):
             return ""
         self._write_metrics(arguments, seen, "")
         return self._line(seen)
+
+    def _told(self, seen: Seen) -> str:
+        """Return the line; warn of what a person must do in time."""
+        reasons = seen.decision["reasons"]
+        self.warnings += [each["message"] for each in reasons if each["reason"] == KUBECONFIG_ENDS_SOON]
+        others = [each for each in reasons if each["reason"] != KUBECONFIG_ENDS_SOON]
+        return self._line(replace(seen, decision={**seen.decision, "reasons": others}))
 
     def _line(self, seen: Seen) -> str:
         """Return what the decision and what the manifest says."""

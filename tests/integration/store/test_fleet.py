@@ -21,7 +21,7 @@ import yaml
 from api_proxy import ApiProxy, requests_of_a_pass
 from api_server import ApiServer
 from locks import as_run
-from recorded_fleet import FleetWorkspace, Recording, name_of
+from recorded_fleet import FleetWorkspace, Recording, ending_kubeconfig, name_of
 from runner_jobs import sliced
 from store_objects import machine, secret
 from workspace import Run
@@ -40,8 +40,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubern
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease_lock import LeaseLocks
 
-COUNT = 4
-FOREIGN = 5000
+COUNT, FOREIGN = 4, 5000
 Object = dict[str, t.Any]
 
 
@@ -278,18 +277,19 @@ def test_what_a_glance_writes_is_when_the_cluster_answered_last(recording: Recor
     long_ago = "2026-01-01T00:00:00Z"
     for number in (1, 2):
         fleet.modify(CLUSTER, name_of(number), lambda found: found["status"].update(lastProbeSuccessTime=long_ago))
-    manifest = fleet.evict_from(0)
-    before = fleet.content()
+    fleet.modify(("", "Secret"), f"{name_of(2)}-kubeconfig", ending_kubeconfig(days=20))
+    manifest, before = fleet.evict_from(0), fleet.content()
     run = fleet.playbook("plan").succeeded()
+    ends = f"the client certificate in Secret {name_of(2)}-kubeconfig ends "
     # Of taints that would evict a plan says so.
     assert f"[default/{name_of(0)}] reconcile would set the taint example.com/burn-in:NoExecute on Node " in run.text
-    assert "2 of 3 clusters have nothing to do" in run.text and one_by_one(run) == names(0)
+    assert "2 of 3 clusters have" in run.text and one_by_one(run) == names(0) and run.text.count(ends) == 1
     assert fleet.content() == before and fleet.observed() == sorted(names(0, 1, 2))
     fleet.write(name_of(0), manifest)
     recording.fill_folder(fleet.folder / "store", 1)
     before = fleet.content()
     run = fleet.playbook("reconcile").succeeded()
-    assert "SUMMARY of reconcile: 3 clusters: 3 with nothing to do" in run.text
+    assert "SUMMARY of reconcile: 3 clusters: 3 with nothing to do" in run.text and run.text.count(ends) == 1
     after = fleet.content()
     changed = [path for path in {*before, *after} if before.get(path) != after.get(path)]
     assert sorted(Path(path).stem for path in changed) == names(1, 2), changed

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from ....module_utils.common.values import format_time, parse_time
 from .. import terms
 from ..checks.preflight import FAIL, check
 from ..outcome import CERTIFICATES_EXPIRED, CERTIFICATES_NOT_AVAILABLE, Context, Outcome, block, held, reason
@@ -17,6 +18,8 @@ from .existing_hosts import HOSTS_AVAILABLE, hosts_checked
 from .growth import template_missing
 
 Object = dict[str, Any]
+KUBECONFIG_ENDS_SOON = "KubeconfigEndsSoon"
+_SOON = 30 * 86400
 
 
 def foundation(context: Context) -> Optional[Outcome]:
@@ -93,6 +96,27 @@ def _certificates(context: Context) -> Optional[Outcome]:
             [reason("KubeconfigNotAvailable", f"Secret {context.view.name}-kubeconfig is missing")],
         )
     return None
+
+
+def kubeconfig_told(context: Context) -> list[Object]:
+    """Return a reason for a kubeconfig that is missing or ends soon.
+
+    No step follows from it: no pass can make the one, and none renews the other.
+    """
+    view, kubeconfig = context.view, context.certificates.get("kubeconfig") or {}
+    secret, has_key = f"Secret {view.name}-kubeconfig", (context.certificates.get("ca") or {}).get("hasKey")
+    if not kubeconfig.get("present"):
+        text = f"{secret} is missing, and the CA's key to make it is not here: supply it"
+        return [reason("KubeconfigNotAvailable", text)]
+    end = parse_time(kubeconfig.get("notAfter"))
+    if end is None or end > view.now + _SOON:
+        return []
+    renewal = "an Action renewCertificates renews it; one of your own, replace there" if has_key else "replace it there"
+    text = (
+        f"the client certificate in {secret} {'ended' if end <= view.now else 'ends'} {format_time(end)}: {renewal}. Then fetch it again (status -e "
+        "control_plane_kubeconfig=FILE) wherever it is used, such as for the store of a cluster that keeps its own objects"
+    )
+    return [reason(KUBECONFIG_ENDS_SOON, text)]
 
 
 def _unusable_certificates(context: Context) -> Optional[Outcome]:

@@ -11,6 +11,9 @@ import pytest
 from builders import Builder, at, cluster, healthy
 from rules import MIN_READY, in_progress, lasting, outdate, ready_for, reasons, says, surge, upgrade, walk, walked
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.conditions.control_plane import (
+    settled,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
 Make = Callable[[], Builder]
@@ -201,3 +204,25 @@ class TestPolicy:
 
     def test_a_remediation_that_is_not_approved_leaves_scaling(self) -> None:
         assert decide(policy(healthy(3, replicas=5).marked("m2"), "ask").build())["action"] == "join"
+
+
+@pytest.mark.parametrize(
+    ("end", "has_key", "said"),
+    [
+        ("2026-02-20T12:00:00Z", True, "prod-kubeconfig ends 2026-02-20T12:00:00Z: an Action renewCertificates"),
+        ("2026-02-20T12:00:00Z", False, "prod-kubeconfig ends 2026-02-20T12:00:00Z: replace it there"),
+        ("2026-01-31T12:00:00Z", True, "prod-kubeconfig ended 2026-01-31T12:00:00Z: an Action renewCertificates"),
+        ("2026-03-02T12:00:01Z", True, ""),
+        (None, True, ""),
+    ],
+)
+def test_a_kubeconfig_that_ends_soon_is_told_and_stops_nothing(end: Optional[str], has_key: bool, said: str) -> None:
+    for replicas, action in ((3, "none"), (5, "join")):
+        builder = healthy(3).wants(replicas=replicas)
+        builder.snapshot["certificates"]["kubeconfig"].update(notAfter=end)
+        builder.snapshot["certificates"]["ca"].update(hasKey=has_key)
+        told = decide(builder.build())
+        found = [each["message"] for each in told["reasons"] if each["reason"] == "KubeconfigEndsSoon"]
+        assert told["action"] == action and len(found) == int(bool(said) and action == "none")
+        assert all(said in each and "control_plane_kubeconfig=FILE" in each for each in found)
+        assert settled(told["conditions"]["controlPlane"]) is (action == "none")
