@@ -29,7 +29,7 @@ from ..rollout.gates import replacement_policy
 from ..snapshot.typed_snapshot import MachineView, View
 from . import numbers, unfinished_bootstraps
 from .conditions import Conditions
-from .held_back import CHECK, held_back, not_removed, title
+from .held_back import CHECK, held_back, never_joins, not_removed, title
 from .remediation import is_left_alone, to_remediate, unhealthy
 from .worker_view import DeploymentView, Workers
 
@@ -174,17 +174,15 @@ def _going(step: _Step, deployment: DeploymentView) -> list[MachineView]:
 def _remediation(step: _Step, view: View, deployment: DeploymentView) -> tuple[list[MachineView], list[MachineView]]:
     """Return the unhealthy machines that go now, and those that are deferred.
 
-    None goes while the control plane itself is on its way to another version, as in Cluster API. As of control plane machines, one that has joined goes
-    only where the policy allows a replacement; one that never worked is none.
+    None goes where it is known that no other one could join, as in Cluster API. As of control plane machines, one that has joined goes only where the
+    policy allows a replacement; one that never worked is none.
     """
     found = unhealthy(deployment)
     sick, deferred = to_remediate(deployment, found)
-    behind = [each.name for each in view.machines if each.version and each.version != view.version]
-    if sick and behind:
-        text = (
-            f"{title(deployment)}: {_listed(sick)} not replaced before the control plane is at {clip(view.version, 60)}"
-        )
-        step.troubles.append(Trouble(CHECK, DEFERRED, text, "", False, postpones=True))
+    if sick and (stops := never_joins(view, deployment)):
+        for each in stops:
+            text = f"unhealthy {_listed(sick)} not replaced, since no other one could be made: {each.message}"
+            step.troubles.append(replace(each, reason=DEFERRED, message=text))
         return [], []
     joined = [each for each in sick if each.joined]
     policy = replacement_policy(view)[0] if joined else []

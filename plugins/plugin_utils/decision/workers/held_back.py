@@ -13,6 +13,7 @@ from typing import Any, Optional
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.kubernetes_versions import Version, read_version
 from ....module_utils.common.values import annotations_of, clip
+from ...documents.names import typed_name
 from ...objects import kinds
 from ..checks.trouble import Trouble
 from ..outcome import CERTIFICATES_NOT_AVAILABLE, PUT_BACK
@@ -38,8 +39,16 @@ def held_back(view: View, deployment: DeploymentView) -> list[Trouble]:
 
     A deletion is never held back by them.
     """
+    return [*_obstacles(deployment), *never_joins(view, deployment)]
+
+
+def never_joins(view: View, deployment: DeploymentView) -> list[Trouble]:
+    """Return why no machine could join whatever is removed before, or [].
+
+    A provider's obstacles are none: a host that is given back may be the one that is missing.
+    """
     skipped = {each.strip() for each in annotations_of(deployment.document).get(_SKIP, "").split(",")}
-    found = [*_templates(deployment), *_obstacles(deployment), *_authority(view, deployment)]
+    found = [*_number(deployment), *_templates(deployment), *_authority(view, deployment)]
     found += [*_endpoint(view), *_newer(view, deployment)]
     if not found and "All" not in skipped:
         found += _not_stable(view, deployment) if IS_STABLE not in skipped else []
@@ -48,6 +57,19 @@ def held_back(view: View, deployment: DeploymentView) -> list[Trouble]:
 
 
 _SKIP = kinds.ANNOTATION_SKIP_PREFLIGHT_CHECKS
+
+
+def _number(deployment: DeploymentView) -> list[Trouble]:
+    """Return the trouble where spec.replicas is missing.
+
+    Whoever applies to an API leaves it out for an autoscaler, and only the next reconcile sets it: no webhook does.
+    """
+    if "replicas" in deployment.spec:
+        return []
+    text = f"{title(deployment)} has no spec.replicas, so that it is unknown how many workers it is to have: none is made or replaced"
+    scale = f"kubectl scale machinedeployment {typed_name(deployment.name)} --replicas=NUMBER"
+    fix = f"Run reconcile, which sets it to the number of workers that there are, or set it yourself ({scale})."
+    return [Trouble(CHECK, "WorkerReplicasUnknown", text, fix, False)]
 
 
 def _templates(deployment: DeploymentView) -> list[Trouble]:

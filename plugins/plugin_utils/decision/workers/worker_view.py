@@ -91,9 +91,11 @@ class DeploymentView:
 
     @property
     def replicas(self) -> int:
-        """Return the desired number of machines, 0 where it is deleted."""
-        value = self.spec.get("replicas")
-        wanted = value if isinstance(value, int) and value >= 0 else 1
+        """Return the desired number of machines, 0 where it is deleted.
+
+        Where it is not given (held_back.py), all that there are stay.
+        """
+        wanted: int = self.spec.get("replicas", len(self.live))
         return 0 if self.deleting else wanted
 
     @property

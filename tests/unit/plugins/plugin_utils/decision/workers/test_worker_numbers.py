@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from worker_snapshots import SETS, WorkerBuilder, deployment
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
     read_snapshot,
@@ -147,6 +148,22 @@ def test_a_paused_rollout_still_scales() -> None:
         builder = deployment(healthy(3), wanted, paused=True).strategy(1, 1)
         found = change_of(made(made(builder, "old", (2, 0, 0)), "new", (1, 0, 0)))
         assert (found.make, names(found.too_many), found.outdated) == (make, ["new-a1"] if goes else [], [])
+
+
+@pytest.mark.parametrize("kind", ["RollingUpdate", "OnDelete"])
+def test_where_no_number_is_given_all_stay(kind: str) -> None:
+    """An API takes a MachineDeployment without spec.replicas, which only the next reconcile sets."""
+    builder = made(deployment(healthy(3), 3).strategy(2, 0, kind), "new", (3, 0, 0))
+    del builder.document["spec"]["replicas"]
+    found = decide(builder.build())
+    assert (found["action"], found["reasons"][-1]["reason"]) == ("none", "WorkersUpToDate")
+    found = decide(made(builder, "old", (1, 0, 0)).build())
+    assert [each["reason"] for each in found["blockedOn"]] == (
+        ["WorkerReplicasUnknown"] if kind == "RollingUpdate" else []
+    )
+    builder.machine("new-a1")["machine"]["metadata"]["deletionTimestamp"] = at(5)
+    found = decide(builder.build())
+    assert [each["machine"] for each in found["target"]["workers"]] == ["new-a1"]
 
 
 def worker(builder: WorkerBuilder, name: str, **changes: Any) -> None:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, Callable
 
 import pytest
 from builders import at, healthy
@@ -54,6 +55,60 @@ def test_unhealthy_workers_stay_without_consent(surge: int, replace: str, action
     assert "MachineDeployment workers: unhealthy machines w1, w2: a machine would" in found["blockedOn"][0]["message"]
     approved = decide(policy(builder, "ask", approved=True).build())
     assert approved["action"] == ("joinWorkers" if surge else "removeWorkers")
+
+
+def behind(builder: WorkerBuilder) -> None:
+    """The control plane waits for its maintenance window to come to its version."""
+    builder.builder.spec["version"] = "v1.20.3"
+    builder.builder.snapshot["maintenance"] = {"open": False, "message": "", "opensAt": None, "closesAt": None}
+
+
+def skipping(builder: WorkerBuilder) -> None:
+    behind(builder)
+    key = "machineset.cluster.x-k8s.io/skip-preflight-checks"
+    builder.document["metadata"]["annotations"][key] = "ControlPlaneIsStable"
+
+
+def at_version(wanted: str) -> Callable[[WorkerBuilder], object]:
+    return lambda builder: builder.document["spec"]["template"]["spec"].update(version=wanted)
+
+
+def without(key: str) -> Callable[[WorkerBuilder], object]:
+    return lambda builder: builder.entry.update({key: False})
+
+
+def no_host(builder: WorkerBuilder) -> None:
+    builder.entry["obstacles"] = [{"reason": "HostsMissing", "message": "m", "fix": "f"}]
+
+
+@pytest.mark.parametrize(
+    ("change", "action", "why"),
+    [
+        (at_version("v1.19.0"), "blocked", "kubeadm of v1.19.0 joins no control plane of v1.20.2"),
+        (at_version("v1.16.0"), "blocked", "a kubelet may be at most"),
+        (at_version("v1.21.0"), "blocked", "workers are never newer"),
+        (at_version("latest"), "blocked", "is not a Kubernetes version"),
+        (without("configTemplate"), "blocked", "KubeadmConfigTemplate workers, which does not exist"),
+        (without("machineTemplate"), "blocked", "NspawnMachineTemplate b, which does not exist"),
+        (lambda builder: builder.document["spec"].pop("replicas"), "blocked", "workers has no spec.replicas"),
+        (behind, "postponed", "workers come after it"),
+        # Its own host may be the one that is missing; and who skips Cluster API's check skips it here, too.
+        (no_host, "removeWorkers", ""),
+        (skipping, "removeWorkers", ""),
+    ],
+)
+def test_none_goes_where_no_other_one_could_join(
+    change: Callable[[WorkerBuilder], object], action: str, why: str
+) -> None:
+    """Half a cluster would be wiped for the sake of workers that can't come."""
+    builder = marked()
+    change(builder)
+    for each in builder.entry["machineSets"]:
+        each["spec"]["template"] = copy.deepcopy(builder.document["spec"]["template"])
+    found = decide(builder.build())
+    said = [each["message"] for each in found["blockedOn"] if each["reason"] == "RemediationDeferred"]
+    assert found["action"] == action and len(said) == (1 if why else 0)
+    assert all("unhealthy machines w1, w2 not replaced" in each and why in each for each in said)
 
 
 def test_what_needs_no_consent_is_done_without_it() -> None:

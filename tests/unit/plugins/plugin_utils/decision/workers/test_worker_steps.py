@@ -236,13 +236,6 @@ def test_unhealthy_workers_are_replaced() -> None:
     assert reasons(decided(old)) == ["WorkersRollingOut"]
 
 
-def test_none_is_remediated_while_the_control_plane_is_on_its_way() -> None:
-    builder = version("v1.20.3")
-    builder.snapshot["policy"] = {"replace": "never"}
-    found = decided(deployment(builder, 1).strategy(0, 1).worker("a", marked=True))
-    assert "RemediationDeferred" in [each["reason"] for each in found["blockedOn"]]
-
-
 @pytest.mark.parametrize(
     ("state", "says", "action", "told"),
     [
