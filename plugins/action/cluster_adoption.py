@@ -28,7 +28,7 @@ from ..plugin_utils.adoption.control_plane_writer import (
     other_cluster,
 )
 from ..plugin_utils.adoption.evidence import SPARE, Host, configuration, problems, read_host, workers_left_alone
-from ..plugin_utils.adoption.host_problems import SILENT, AnyHost, Problem, other_etcds, unfit, without_spares
+from ..plugin_utils.adoption.host_problems import SILENT, AnyHost, Problem, other_etcds, without_spares
 from ..plugin_utils.adoption.machine_writer import node_name
 from ..plugin_utils.adoption.workers import worker_survey
 from ..plugin_utils.adoption.workers.worker_evidence import WorkerHost, worker_problems
@@ -120,7 +120,7 @@ class ActionModule(ControlPlaneAction):
                 *([] if adopted else hosts),
                 *(each for name in sorted(lacking) for each in lacking[name]),
             ]
-            self._refuse(unfit(new, writer.claim_id))
+            self._refuse(writer.unfit(new, lacking))
             writer.write({} if adopted else self._failure_domains(hosts), lacking, adopted)
         changes = [*writer.changes, *self._write_manifest(text)]
         for each in notes:

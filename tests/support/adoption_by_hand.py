@@ -50,10 +50,12 @@ class Adoption:
     def __init__(self, folder: Path, hosts: int = 3) -> None:
         self.hand = HandMade(hosts)
         self.hub = self.hand.hub()
+        self.name = "prod"
         self.path = folder / "store"
         self.draft = folder / "prod.yaml"
         self.claimed: dict[str, str] = {}
         self.refusing = ""
+        self.refused: list[str] = []
         # The hosts whose workers are adopted, and what a user writes otherwise into the manifest, by kind.
         self.workers: list[str] = []
         self.change: t.Callable[[dict[str, Object]], None] = lambda specs: None
@@ -61,17 +63,17 @@ class Adoption:
     def manifest(self) -> ClusterManifest:
         """What adopt writes."""
         documents, _notes = adoption_manifest.documents_of(
-            self.hub, self.hand.hosts(), "prod", "default", len(self.hand.names), {"group": "prod_hosts"}
+            self.hub, self.hand.hosts(), self.name, "default", len(self.hand.names), {"group": "prod_hosts"}
         )
         if self.workers:
-            documents += worker_survey.documents(self.survey(), "prod", "default", TEMPLATES)
+            documents += worker_survey.documents(self.survey(), self.name, "default", TEMPLATES)
             self.change({each["kind"]: each["spec"] for each in documents[4:]})
         self.draft.write_text(yaml.safe_dump_all(documents))
-        return read_cluster([str(self.draft)], "default", "prod")
+        return read_cluster([str(self.draft)], "default", self.name)
 
     def survey(self) -> Survey:
         """What the workers' hosts tell."""
-        objects = ClusterObjects.read(FileStore(str(self.path)), "default", "prod")
+        objects = ClusterObjects.read(FileStore(str(self.path)), "default", self.name)
         groups = {"w_hosts": self.workers}
         return worker_survey.survey(
             TEMPLATES if self.workers else {},
@@ -86,12 +88,15 @@ class Adoption:
         store = MortalStore(str(self.path))
         store.left = writes
         found, hosts = self.survey(), self.hand.hosts()
-        objects = ClusterObjects.read(FileStore(str(self.path)), "default", "prod")
+        objects = ClusterObjects.read(FileStore(str(self.path)), "default", self.name)
         lacking = to_adopt(objects, found.hosts)
         manifest, wrong, _notes = worker_survey.checked(self.manifest(), lacking, objects, lambda _host, _variable: "")
         assert wrong == []
-        writer = Writer(store, manifest, hosts, NOW, self.claim)
-        writer.write(domains or {}, lacking, is_adopted(objects, hosts))
+        writer, adopted = Writer(store, manifest, hosts, NOW, self.claim), is_adopted(objects, hosts)
+        new = [*([] if adopted else hosts), *(each for name in lacking for each in lacking[name])]
+        self.refused = [str(each) for each in writer.unfit(new, lacking)]
+        if not self.refused:
+            writer.write(domains or {}, lacking, adopted)
         return writer.changes
 
     def claim(self, machine: Machine, call: Object) -> Answer:
@@ -103,7 +108,7 @@ class Adoption:
 
     def objects(self) -> ClusterObjects:
         """What the store holds."""
-        found = ClusterObjects.read(FileStore(str(self.path)), "default", "prod")
+        found = ClusterObjects.read(FileStore(str(self.path)), "default", self.name)
         assert found is not None
         return found
 

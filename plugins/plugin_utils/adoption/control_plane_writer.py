@@ -122,7 +122,7 @@ class Writer:
         ca = t.cast(t.Any, evidence.material(hosts, secrets.AUTHORITIES[0]))[0]
         self._machines = MachineWriter(store, self._namespace, self._name, ca_cert_hash(ca), now, claim)
         self._workers = WorkerWriter(store, self._machines)
-        self.claim_id = self._machines.claim_id
+        self.unfit = self._machines.unfit
         self.changes = self._machines.changes
 
     def write(

@@ -13,13 +13,22 @@ from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer, Machine
 from ..objects import kinds, origin
 from ..providers.inventory_pool import CLAIMED, CLAIMING
-from ..records.cluster_objects import BOOTSTRAP_STARTED_ANNOTATION, CLUSTER, ClusterObjects, Object
+from ..records.cluster_objects import (
+    BOOTSTRAP_STARTED_ANNOTATION,
+    CLUSTER,
+    KUBEADM_CONFIG,
+    MACHINE,
+    MACHINE_DEPLOYMENT,
+    ClusterObjects,
+    Object,
+)
 from ..records.status.status_writer import annotate
 from ..store.base import Store, kind_ref_of
 from ..store.interrupted_creation import complete_status
-from .host_problems import AnyHost, machine_id
+from .host_problems import AnyHost, Problem, machine_id, unfit
 
 INFRASTRUCTURE_MACHINE = (kinds.GROUP_INFRASTRUCTURE, kinds.INVENTORY_MACHINE)
+_IN_A_NAMESPACE = "Adopt this cluster in a namespace of its own: -e control_plane_namespace=NAME."
 _OWN = ("uid", "resourceVersion", "generation", "creationTimestamp")
 # Claims a host, or in check mode says whether it could be.
 Claim = t.Callable[[Machine, dict[str, t.Any]], Answer]
@@ -59,11 +68,43 @@ class MachineWriter:
 
         An InfraMachine without one would seem prepared ahead, or left by a Machine that the user deleted.
         """
+        for taken in self._taken([host], ()):
+            raise ControlPlaneFailure(f"{host.name} was not adopted: {taken}")
         _bootstrapped(host, infrastructure, config, machine)
         self.create(machine)
         self.create(infrastructure)
         self._claim_host(host, node_name(host))
         self.create(config)
+
+    def unfit(self, hosts: t.Sequence[AnyHost], deployments: t.Iterable[str]) -> list[Problem]:
+        """Return problems with hosts as new machines, and with the names of their MachineDeployments."""
+        return [*self._taken(hosts, deployments), *unfit(hosts, self._claim_id)]
+
+    def _taken(self, hosts: t.Sequence[AnyHost], deployments: t.Iterable[str]) -> list[Problem]:
+        """Return the problem with each name that another cluster has in this namespace."""
+        found = []
+        for host in hosts:
+            for kind in (MACHINE, INFRASTRUCTURE_MACHINE, KUBEADM_CONFIG):
+                text = self._owned_by_another(kind, node_name(host))
+                if text:
+                    fix = (
+                        f"{_IN_A_NAMESPACE} One that is managed already: leave this host out, and make another worker."
+                    )
+                    found.append(Problem("NameTaken", host.name, f"{text}, and a machine is called as its Node", fix))
+                    break
+        for name in deployments:
+            text = self._owned_by_another(MACHINE_DEPLOYMENT, name)
+            if text:
+                fix = f"Name another MachineDeployment in control_plane_adopt_workers. Or: {_IN_A_NAMESPACE}"
+                found.append(Problem("NameTaken", "", text, fix))
+        return found
+
+    def _owned_by_another(self, kind: tuple[str, str], name: str) -> str:
+        """Return in words whose the stored object of this name is, "" where there is none or it is this cluster's."""
+        stored = self._store.get(kind, self._namespace, name)
+        if stored is None or _cluster_of(stored) == self._name:
+            return ""
+        return f"the store has {kinds.label_of(stored)} of another cluster ({_cluster_of(stored) or 'none is named'})"
 
     def _claim_host(self, host: AnyHost, name: str) -> None:
         """Record the host's claim in the store, then on the host.
@@ -75,7 +116,7 @@ class MachineWriter:
         if claim.get("state") not in (None, CLAIMING):
             return
         if not claim:
-            claim = {"inventoryHost": host.name, "id": self.claim_id(host), "state": CLAIMING, "claimedAt": self._now}
+            claim = {"inventoryHost": host.name, "id": self._claim_id(host), "state": CLAIMING, "claimedAt": self._now}
             self._record_claim(name, claim)
         machine = Machine(name, machine_id(host), {"inventoryHost": host.name})
         answer = self._claim(machine, self._claim_call(host, claim["id"]))
@@ -93,14 +134,15 @@ class MachineWriter:
 
         self._store.modify(INFRASTRUCTURE_MACHINE, self._namespace, name, record)
 
-    def claim_id(self, host: AnyHost) -> str:
+    def _claim_id(self, host: AnyHost) -> str:
         """Return an earlier run's claim ID for this host, or another one.
 
-        Another one is new, drawn once for each machine.
+        Another one is new, drawn once for each machine. A claim of another cluster is none of ours.
         """
         name = node_name(host)
-        stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name) or {}
-        known = ((stored.get("status") or {}).get("claim") or {}).get("id")
+        stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name)
+        own = stored if stored is not None and _cluster_of(stored) == self._name else {}
+        known = ((own.get("status") or {}).get("claim") or {}).get("id")
         return str(known or self._new_claims.setdefault(name, str(uuid.uuid4())))
 
     def _claim_call(self, host: AnyHost, identity: str) -> dict[str, t.Any]:
@@ -133,6 +175,12 @@ class MachineWriter:
         metadata = {key: value for key, value in desired["metadata"].items() if key not in _OWN}
         self._store.create({**desired, "metadata": metadata})
         self.changes.append(f"create {desired['kind']} {self._namespace}/{name}")
+
+
+def _cluster_of(stored: Object) -> str:
+    """Return the name of an object's cluster, "" where it has none."""
+    label = (stored["metadata"].get("labels") or {}).get(kinds.LABEL_CLUSTER_NAME)
+    return str(label or (stored.get("spec") or {}).get("clusterName") or "")
 
 
 def _bootstrapped(host: AnyHost, infrastructure: Object, config: Object, machine: Object) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from adoption_by_hand import Adoption, killed_anywhere
+from hand_made import HandMade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.control_plane_writer import (
     marked_for_deletion,
@@ -18,6 +19,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.wor
     managed_nodes,
     to_adopt,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.workers.template_hash import (
     set_name,
@@ -33,6 +36,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.work
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
+INVENTORY_MACHINE = ("infrastructure.cluster.x-k8s.io", "InventoryMachine")
 PAUSED = "cluster.x-k8s.io/paused"
 
 
@@ -232,3 +236,62 @@ def test_workers_are_added_to_a_number_that_the_manifest_leaves_out(
     decision = decide(adoption.snapshot())
     assert decision["status"]["machineDeployments"]["workers"]["replicas"] == 3
     assert decision["action"] == ("none" if replicas == 3 else "joinWorkers")
+
+
+def another_of_the_namespace(adoption: Adoption) -> Adoption:
+    """An adoption of other hosts into the same store, whose Nodes are called as the first one's."""
+    other = with_workers(adoption.path.parent)
+    other.name, other.hand.pairs = "staging", HandMade(1).pairs
+    return other
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("machine", "NameTaken: host-1: the store has Machine default/cp-1 of another cluster (prod)"),
+        ("inventorymachine", "NameTaken: w-host-1: the store has InventoryMachine default/w-1 of another cluster"),
+        ("kubeadmconfig", "NameTaken: w-host-2: the store has KubeadmConfig default/w-2 of another cluster"),
+        ("machinedeployment", "NameTaken: the store has MachineDeployment default/workers of another cluster (prod)"),
+    ],
+)
+def test_a_name_that_another_cluster_of_the_namespace_has(adoption: Adoption, kind: str, said: str) -> None:
+    """Nothing is written: none of its machines is taken for an own one, nor its MachineDeployment paused."""
+    adoption.run()
+    for path in (adoption.path / "default").rglob("*.yaml"):
+        if path.parent.name.partition(".")[0] != kind:
+            path.unlink()
+    before, other = adoption.contents(), another_of_the_namespace(adoption)
+    assert other.run() == [] and adoption.contents() == before
+    assert [each for each in other.refused if said in each and "-e control_plane_namespace=NAME" in each]
+    assert len(other.refused) == (1 if kind == "machinedeployment" else 5)
+
+
+def test_a_claim_of_another_cluster_is_no_own_one(adoption: Adoption) -> None:
+    """Hosts that are adopted already are not adopted under a second name, as whose machines nobody would find them."""
+    adoption.run()
+    other = another_of_the_namespace(adoption)
+    claims = {each["metadata"]["name"]: each["status"]["claim"] for each in stored(adoption, INVENTORY_MACHINE)}
+    other.hand.changes["host-1"] = lambda answer: answer["adoption"].update(claim={**claims["cp-1"], "cluster": "prod"})
+    other.run()
+    assert {each.split(":")[0] for each in other.refused} == {"NameTaken", "HostClaimed"}
+
+
+def test_a_name_that_another_cluster_takes_meanwhile(adoption: Adoption) -> None:
+    """What it has is left as it is, and the run doesn't end as if that were an own machine."""
+    adoption.run()
+    path = adoption.path / "default" / "machine.cluster.x-k8s.io" / "w-2.yaml"
+    taken, other = path.read_text(), another_of_the_namespace(adoption)
+    for each in (adoption.path / "default").rglob("*.yaml"):
+        each.unlink()
+    claim = other.claim
+
+    def meanwhile(machine: Machine, call: Object) -> Answer:
+        path.write_text(taken)
+        return claim(machine, call)
+
+    other.claim = meanwhile  # type: ignore[method-assign]
+    with pytest.raises(
+        ControlPlaneFailure, match=r"w-host-2 was not adopted: NameTaken: .*Machine default/w-2 of another"
+    ):
+        other.run()
+    assert path.read_text() == taken
