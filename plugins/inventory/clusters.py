@@ -24,7 +24,8 @@ description:
     describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME). A machine that has the very name of its host in
     your own inventory is in these groups where that inventory is given before this one.
   - Makes one inventory host of every worker of a MachineDeployment, in the groups C(control_plane_workers), C(NAME_workers), C(NAME_DEPLOYMENT) unless
-    that ends in C(_machines), and those that describe it.
+    that ends in C(_machines) or C(_workers), is one of the groups named above, or could be a group of another cluster with a longer name, and those
+    that describe it.
   - Sets C(control_plane_inventory_store) and C(control_plane_inventory_manifests) for all hosts, from which the playbook C(adopt)
     knows where the objects and the manifest of a cluster go that is not here yet.
   - It only reads. The desired state is the manifest; an inventory is never its source. One cluster that can't be read keeps no other from becoming a host.

@@ -268,10 +268,24 @@ def machine_hosts(
         deployment = (machine["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME)
         if any(each is machine for each in objects.workers):
             everywhere, own = WORKERS_GROUP, [group_name(host, "workers")]
-            pool = group_name(host, str(deployment or ""))
-            # A deployment called machines: who plays on that group means the control plane, this cluster's or another's.
-            own += [pool] if deployment and not pool.endswith("_machines") else []
+            own += _pool(host, str(deployment or ""), hosts)
         yield MachineHost(name, variables, everywhere, [*own, *machine_groups(objects, machine)], refused)
+
+
+def _pool(host: str, deployment: str, hosts: t.Mapping[str, t.Any]) -> list[str]:
+    """Return a deployment's group, [] where others could have it.
+
+    Who plays on a group with one of the two endings means a whole cluster's machines or workers, this one's or another's. And of clusters prod
+    and prod-eu the deployments eu-gpu and gpu would have one group: it is of the longer name.
+    """
+    name = group_name(host, deployment)
+    others = [
+        group_name(each, "") for each, known in hosts.items() if each != host and "control_plane_store" in known.vars
+    ]
+    shared = name in _SHARED or name.endswith(("_machines", "_workers"))
+    mine = group_name(host, "")
+    taken = any(name.startswith(each) and len(each) >= len(mine) for each in others)
+    return [name] if deployment and not shared and not taken else []
 
 
 def _machine_refused(

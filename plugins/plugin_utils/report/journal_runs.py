@@ -45,7 +45,6 @@ def read(
                 for begin, end in watched
                 if begin < each.last and end > each.began
             ]
-    states = [state for each in runs for state in each.states]
     earliest = parse_time(since) or 0
     wanted = [each for each in runs if run in ("", each.identifier) and each.last >= earliest][::-1]
     return ClusterReport(
@@ -54,7 +53,7 @@ def read(
         runs=wanted[:most],
         older=len(wanted[most:]),
         until=max((each.last for each in runs), default=None),
-        state=states[-1] if states else None,
+        newest=next((each for each in reversed(runs) if each.states), None),
         certificates=certificates,
     )
 

@@ -188,7 +188,7 @@ class Run:
 class ClusterReport:
     """Report of a cluster: its runs, newest first, and its state.
 
-    ``unread`` is why its journal could not be read, beside those of other clusters.
+    ``runs`` are those that were asked for; ``newest`` is the newest one of all that observed the cluster. ``unread`` is why its journal could not be read, beside those of other clusters.
     """
 
     namespace: str
@@ -196,9 +196,14 @@ class ClusterReport:
     runs: list[Run]
     older: int = 0
     until: t.Optional[float] = None
-    state: t.Optional[State] = None
+    newest: t.Optional[Run] = None
     certificates: list[tuple[str, float]] = field(default_factory=list)
     unread: str = ""
+
+    @property
+    def state(self) -> t.Optional[State]:
+        """The newest observation."""
+        return self.newest.states[-1] if self.newest else None
 
     @property
     def title(self) -> str:

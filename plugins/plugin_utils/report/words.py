@@ -49,11 +49,9 @@ def figures(report: model.ClusterReport) -> list[tuple[str, str, str]]:
     if state is not None and state.replicas is not None:
         wanted = f"of {state.wanted} wanted" if state.wanted is not None else ""
         found.append(("machines", str(state.replicas), wanted))
-    votes = report.runs[0].votes() if report.runs and state is not None and state.voters is not None else []
-    if votes:
-        _time, voters, quorum = votes[-1]
-        spare = max(0, voters - quorum)
-        found.append(("etcd's voters", str(voters), f"quorum {quorum}; {count(spare, 'voter')} may fail"))
+    if report.newest is not None and state is not None and state.voters is not None:
+        _time, voters, quorum = report.newest.votes()[-1]
+        found.append(("etcd's voters", str(voters), _tolerance(report.newest, state, quorum)))
     if state is not None and state.leader:
         found.append(("etcd's leader", state.leader, ""))
     if state is not None and state.endpoint is not None:
@@ -62,6 +60,18 @@ def figures(report: model.ClusterReport) -> list[tuple[str, str, str]]:
         name, end = soonest(report)
         found.append(("first certificate to end", f"{days(end, report.until)} d", name))
     return found
+
+
+def _tolerance(run: model.Run, state: model.State, quorum: int) -> str:
+    """Return etcd's quorum and how many voters may fail.
+
+    Not how many where it was not observed after the last step began.
+    """
+    if state.healthy is None or any(each.began >= state.time for each in run.steps):
+        return f"quorum {quorum}"
+    if state.healthy < quorum:
+        return f"{state.healthy} healthy, quorum {quorum}: it is lost"
+    return f"{state.healthy} healthy, quorum {quorum}; {count(state.healthy - quorum, 'voter')} may fail"
 
 
 def run_figures(run: model.Run) -> list[tuple[str, str, str]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
+from ansible.inventory.host import Host
+
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers.inventory_groups import (
     machine_hosts,
     machine_variables,
@@ -78,7 +80,19 @@ def test_workers_are_in_groups_of_their_cluster_and_deployment(tmp_path: Path) -
     assert (found.name, found.refused, found.variables["ansible_host"]) == ("w1", "", "10.0.0.7")
     assert found.everywhere == "control_plane_workers"
     assert found.groups == ["prod_workers", "prod_gpu_pool", "provisioning"]
-    for name in ("machines", "eu-machines"):
+    # Beside it are other clusters: the names of their groups, and of those that all clusters share, are not for its deployments.
+    clusters = {each: Host(each) for each in ("prod", "prod-eu", "pro", "etcd")}
+    for each in clusters.values():
+        each.vars["control_plane_store"] = {}
+    labels["cluster.x-k8s.io/deployment-name"] = "gpu"
+    for cluster, name in (("prod", "prod_gpu"), ("prod-eu", "prod_eu_gpu")):
+        [found] = machine_hosts(objects, cluster, clusters, {})
+        assert found.groups[1] == name
+    for cluster, name in (("prod", "eu-gpu"), ("etcd", "leader"), ("prod", "eu.gpu")):
+        labels["cluster.x-k8s.io/deployment-name"] = name
+        [found] = machine_hosts(objects, cluster, clusters, {})
+        assert found.groups == [f"{cluster}_workers", "provisioning"]
+    for name in ("machines", "eu-machines", "workers", "eu-workers"):
         labels["cluster.x-k8s.io/deployment-name"] = name
         [found] = machine_hosts(objects, "prod", {}, {})
         assert found.groups == ["prod_workers", "provisioning"]

@@ -76,6 +76,30 @@ def test_votes_against_quorum(life: Life) -> None:
     assert [name for _time, name in newest.leaders()] == list(MACHINES)
 
 
+@pytest.mark.parametrize(
+    ("healthy", "said"),
+    [
+        (3, "3 healthy, quorum 2; 1 voter may fail"),
+        (2, "2 healthy, quorum 2; 0 voters may fail"),
+        (1, "1 healthy, quorum 2: it is lost"),
+        (None, "quorum 2"),
+    ],
+)
+def test_a_voter_that_is_down_may_not_fail_again(life: Life, healthy: t.Optional[int], said: str) -> None:
+    """Whichever run the report is of, and nothing of it where a step has begun since."""
+    creation(life)
+    life.run = "run-2"
+    life.fact(
+        3600, "state", "blocked", voters=3, quorum=2, replicas=3, **({} if healthy is None else {"healthy": healthy})
+    )
+    life.close(3601)
+    for run in ("", "run-1"):
+        assert ("etcd's voters", "3", said) in words.figures(report(life, run=run))
+    life.run = "run-3"
+    life.begin(3700, "remove", MACHINES[0], votersBefore=3, votersAfter=2, voters=3, healthy=3, quorum=2, replicas=3)
+    assert ("etcd's voters", "3", "quorum 2") in words.figures(report(life))
+
+
 def test_planned_against_done(life: Life) -> None:
     life.step(0, 1, "join", plan="join remove updateAddons")
     life.step(2, 3, "removeNode")

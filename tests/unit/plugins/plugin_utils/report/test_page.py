@@ -98,7 +98,7 @@ def hostile() -> model.ClusterReport:
     )
     run.states.append(model.State(NOON, 1, 1, 1, HOSTILE, True, 1, 1))
     run.notes.append((NOON, HOSTILE))
-    return model.ClusterReport("default", HOSTILE, [run], 0, NOON + 60, run.states[0], [(HOSTILE, NOON + 60)])
+    return model.ClusterReport("default", HOSTILE, [run], 0, NOON + 60, run, [(HOSTILE, NOON + 60)])
 
 
 def test_nothing_of_others_becomes_markup(reports: list[model.ClusterReport]) -> None:
