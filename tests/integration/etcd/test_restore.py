@@ -7,29 +7,24 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import itertools
 import os
 import shutil
 import signal
 import subprocess
 import typing as t
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from etcd_cluster import EtcdCluster, EtcdMember, find_etcd, until
-from static_pods import StandInKubelet, static_pod
-from systemd import NoUnit
+from etcd_cluster import until
+from left_node import CA, QUICK, Make, Node, leader, left_node, own_tool
+from static_pods import static_pod
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.certificates_dir import made_by_kubeadm
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import info
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import restore_unit as restore_unit
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.from_snapshot import (
-    Restore,
-    RestorePlaces,
-)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.from_snapshot import Restore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.restore_unit import (
     FAILED,
     INTERRUPTED,
@@ -46,105 +41,15 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapsho
     revision,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.tool import Tool
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError
 
-Make = t.Callable[..., EtcdCluster]
-QUICK = ("--heartbeat-interval=25", "--election-timeout=250")
-CA = b"-----BEGIN CERTIFICATE-----\nb3ducyB0aGlz\n-----END CERTIFICATE-----\n"
 OTHER_CA = CA.replace(b"b3ducyB0aGlz", b"b3RoZXJzIQ==")
-AUTHENTICATION = b"/registry/configmaps/kube-system/extension-apiserver-authentication"
 CLUSTER_INFO = b"/registry/configmaps/kube-public/cluster-info"
-
-
-@contextlib.contextmanager
-def own_tool(folder: str) -> t.Iterator[Tool]:
-    """The tool beside the etcd that the tests run."""
-    beside = os.path.dirname(find_etcd())
-    [path] = [os.path.join(beside, name) for name in ("etcdutl", "etcdctl") if os.path.exists(f"{beside}/{name}")][:1]
-    yield Tool(os.path.basename(path), (path,), folder)
-
-
-@dataclass
-class Node:
-    """A control plane node whose etcd a stand-in kubelet runs from its manifest; the restore runs in this process."""
-
-    member: EtcdMember
-    restore: Restore
-    kubelet: StandInKubelet
-    snapshot: str
-    revision: int
-
-    def unit(self) -> Unit:
-        return Unit(self.restore)
-
-    def perform(self, wanted: Wanted) -> dict[str, t.Any]:
-        """Start the restore as the module does; the unit's work is done here, with the tool of this host."""
-        assert self.unit().start(wanted)[1]
-        return self.restore.perform()
-
-    def gateway(self) -> Gateway:
-        return Gateway(self.restore.places.etcd_url, self.restore.places.credentials)
-
-    def value(self, key: bytes) -> str:
-        with self.gateway() as gateway:
-            found = gateway._post("range", "/v3/kv/range", {"key": base64.b64encode(key).decode()})
-        return base64.b64decode(found["kvs"][0]["value"]).decode() if found.get("kvs") else ""
-
-    def members(self) -> list[str]:
-        with self.gateway() as gateway:
-            return [member.name for member in gateway.member_list().members]
-
-    def data(self) -> list[str]:
-        return sorted(os.listdir(self.member.directory / "data"))
 
 
 @pytest.fixture(name="node")
 def _node(make_cluster: Make, tmp_path: Path) -> t.Iterator[Node]:
-    """The member that is left of three, with a snapshot from before the last change."""
-    cluster = make_cluster(3, options=QUICK)
-    assert cluster.put(AUTHENTICATION, b"client-ca-file " + CA) == 200
-    assert cluster.put(b"kept", b"safe") == 200
-    snapshot = tmp_path / "state" / "etcd-snapshots" / "prod.db"
-    snapshot.parent.mkdir(parents=True)
-    with cluster.gateway(cluster.members[0]) as gateway:
-        gateway.snapshot_save(str(snapshot))
-        before = gateway.linearizable_read()
-    assert cluster.put(b"later", b"lost") == 200
-    member = cluster.members[0]
-    assert member.process is not None
-    words = t.cast("list[str]", member.process.args)
-    member.kill()
-    manifests = tmp_path / "kubernetes" / "manifests"
-    (tmp_path / "kubernetes" / "pki").mkdir(parents=True)
-    (tmp_path / "kubernetes" / "pki" / "ca.crt").write_bytes(CA)
-    manifests.mkdir()
-    (manifests / "etcd.yaml").write_text(static_pod(words), encoding="utf-8")
-    places = RestorePlaces(
-        state=str(tmp_path / "state"),
-        kubernetes=str(manifests.parent),
-        etcd_url=member.client_url,
-        credentials=cluster.credentials,
-        kubelet="",
-    )
-    restore = Restore(places, Bounds(30.0, 30.0, 5.0), runner=NoUnit(), tool=own_tool)
-    made = Node(member, restore, StandInKubelet(manifests), str(snapshot), before)
-    try:
-        until("etcd works from its manifest", lambda: leader(made))
-        for lost in cluster.members[1:]:
-            lost.kill()
-        until("etcd answers without a leader", lambda: leader(made) == 0)
-        yield made
-    finally:
-        made.kubelet.stop()
-
-
-def leader(node: Node) -> t.Optional[int]:
-    """The leader as the node's member knows it, None where it does not answer."""
-    try:
-        with node.gateway() as gateway:
-            return gateway.status().leader
-    except (EtcdError, Unreachable):
-        return None
+    with left_node(make_cluster, tmp_path) as node:
+        yield node
 
 
 def test_what_was_in_the_snapshot_is_there_and_what_came_later_is_not(node: Node) -> None:
@@ -225,6 +130,75 @@ def test_a_restore_that_fails_leaves_everything_as_it_was(node: Node) -> None:
 @contextlib.contextmanager
 def refuses(folder: str) -> t.Iterator[Tool]:
     yield Tool("etcdutl", ("sh", "-c", "echo no luck >&2; exit 1"), folder)
+
+
+def killed_in_undo(broken: Restore, wanted: Wanted, at: int) -> bool:
+    """Have a restore fail, and kill its undo at this one of what it moves and deletes. Returns False where there are not as many."""
+    Unit(broken).start(wanted)
+    left = itertools.count(at, -1)
+
+    def cut(real: t.Callable[..., None]) -> t.Callable[..., None]:
+        def call(*arguments: t.Any, **options: t.Any) -> None:
+            if next(left) == 0:
+                raise Killed
+            real(*arguments, **options)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(Killed):
+        undo = Restore._undo
+
+        def armed(self: Restore, record: dict[str, t.Any]) -> None:
+            patch.setattr(os, "rename", cut(os.rename))
+            patch.setattr(shutil, "rmtree", cut(shutil.rmtree))
+            undo(self, record)
+
+        patch.setattr(Restore, "_undo", armed)
+        assert broken.perform()["state"] == FAILED
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("start", "tool", "ends"), [(30.0, "refuses", [SUCCEEDED] * 4), (0.0, "own_tool", [SUCCEEDED] * 2 + [FAILED] * 5)]
+)
+def test_an_undo_that_was_killed_is_never_taken_for_the_restore(
+    node: Node, start: float, tool: str, ends: list[str]
+) -> None:
+    """The data of before has one voter: it would serve alone, as what was restored does."""
+    wanted = Wanted(node.snapshot, node.revision, replace_working=True)
+    bounds = Bounds(30.0, start, 5.0)
+    broken = Restore(node.restore.places, bounds, node.restore.runner, tool=globals()[tool])
+    assert node.perform(wanted)["state"] == SUCCEEDED
+    node.unit().settle()
+    found = []
+    for at in itertools.count():
+        node.put(b"between", b"kept")
+        if not killed_in_undo(broken, wanted, at):
+            break
+        state = node.perform(wanted)["state"]
+        until("etcd works", lambda: leader(node))
+        assert node.value(b"between") == ("kept" if state == FAILED else ""), at
+        found.append(state)
+        node.unit().settle()
+    assert found == ends
+
+
+@pytest.mark.parametrize("part", ["snap", "wal", ""])
+def test_an_undo_of_an_earlier_release_that_was_killed_is_completed(node: Node, part: str) -> None:
+    """It deleted the data in its place, and its record did not tell what had been restored."""
+    wanted = Wanted(node.snapshot, node.revision)
+    broken = Restore(node.restore.places, Bounds(30.0, 0.0, 5.0), node.restore.runner, tool=own_tool)
+    assert killed_in_undo(broken, wanted, 1)
+    shutil.rmtree(node.member.directory / "data" / "member" / part)
+    record = broken.read()
+    del record["clusterID"]
+    broken.write(record)
+    done = node.perform(wanted)
+    assert (done["state"], done["dataBefore"]) == (FAILED, "") and "an undo was interrupted" in done["message"]
+    assert node.data() == ["member"]
+    database = node.member.directory / "data" / "member" / "snap" / "db"
+    assert revision(str(database)) == node.revision + 1
 
 
 def test_what_no_kubelet_ends_is_ended(node: Node) -> None:

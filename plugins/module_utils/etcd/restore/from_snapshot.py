@@ -7,6 +7,9 @@ Page: docs/backup_and_restore.md.
 The steps, each of which can be done again: stop the control plane by taking its static pod manifests away; restore with etcd's own tool
 beside the data; put the result in the data's place, which is moved aside and never deleted; start etcd and wait until it serves alone;
 start the rest and wait for the API server. Whatever fails before the API server is waited for is undone: the old data comes back.
+
+A call that resumes can't know from the record whether an undo was interrupted: a full disk takes no note of one. The machine tells it: the
+manifests may be back, and the data is not what was restored.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from .. import certificates_dir, data_dir
 from ..gateway import Credentials, Gateway
 from ..local import Places, listens
 from ..snapshot import tool as etcd_tool
+from ..snapshot.log import stored_cluster_id
 from ..snapshot.revision import verified
 from ..snapshot.tool import Tool, ToolSource
 from ..types import EtcdError
@@ -130,6 +134,8 @@ class Restore(Recovery):
         return unused(os.path.join(data, "member", "snap", "db")) and not self.listens(served_address(kept))
 
     def _restore_data(self, record: dict[str, t.Any]) -> None:
+        # An undo that was interrupted may have started it.
+        self._stop(record)
         work = self._work(record)
         etcd_tool.release(work)
         shutil.rmtree(work, ignore_errors=True)
@@ -163,6 +169,7 @@ class Restore(Recovery):
                 f"{found.name} could not restore the snapshot: {(done.stderr or done.stdout).strip()[-600:]}"
             )
         record["restoredBy"] = found.name
+        record["clusterID"] = stored_cluster_id(os.path.join(work, "restored", "member"))
         os.unlink(source)
 
     def _bumps(self, found: Tool) -> tuple[str, ...]:
@@ -176,6 +183,8 @@ class Restore(Recovery):
         )
         before = aside(record["dataDir"], record["token"])
         if os.path.isdir(restored):
+            # An undo that was interrupted may have started it.
+            self._stop(record)
             if os.path.isdir(data) and not os.path.isdir(before):
                 os.rename(data, before)
             os.rename(restored, data)
@@ -187,6 +196,14 @@ class Restore(Recovery):
         os.sync()
 
     def _start(self, record: dict[str, t.Any]) -> None:
+        member = os.path.join(record["dataDir"], "member")
+        whole = os.path.isfile(os.path.join(member, "snap", "db"))
+        # A record of an earlier release has no ID: its undo deleted data in its place.
+        if not whole or stored_cluster_id(member) != record.get("clusterID"):
+            raise NodeError(
+                f"{member} is not known to hold what was restored: an undo was interrupted, or an earlier release started this restore.",
+                "The undo was completed: the data and manifests of before are back. Run again.",
+            )
         self.put_manifests(self._manifests(record), ("etcd.yaml",))
         self.wait_for("etcd to serve as its only member", self._serves_alone, self.bounds.start, restarts=True)
         shutil.rmtree(self._work(record), ignore_errors=True)
@@ -230,21 +247,24 @@ class Restore(Recovery):
     def _undo(self, record: dict[str, t.Any]) -> None:
         """Put back the data and manifests of before.
 
-        Where this fails too, the record still says Started and the next call resumes.
+        Where this fails too, the record still says Started. The next call resumes, and completes the undo where the data was touched.
         """
         data = str(record.get("dataDir") or "")
-        before = aside(data, record["token"]) if data else ""
-        if before and os.path.isdir(before):
-            self._take_away()
-            member = os.path.join(data, "member")
-            database = os.path.join(member, "snap", "db")
-            self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop, ends=lambda: end_etcd(data))
-            shutil.rmtree(member, ignore_errors=True)
-            os.rename(before, member)
-            guard.sync_directory(data)
         if data:
-            etcd_tool.release(self._work(record))
-            shutil.rmtree(self._work(record), ignore_errors=True)
+            work, before, member = self._work(record), aside(data, record["token"]), os.path.join(data, "member")
+            etcd_tool.release(work)
+            shutil.rmtree(work, ignore_errors=True)
+            if os.path.isdir(before):
+                self._take_away()
+                database = os.path.join(member, "snap", "db")
+                self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop, ends=lambda: end_etcd(data))
+                # Deleted only after it was moved: etcd would start empty on a part of it.
+                if os.path.isdir(member):
+                    os.rename(member, work)
+                os.rename(before, member)
+                guard.sync_directory(data)
+                shutil.rmtree(work, ignore_errors=True)
+            record["dataBefore"] = ""
         self.put_manifests(self._manifests(record))
 
     @staticmethod
