@@ -352,7 +352,12 @@ class Dnf(PackageManager):
 
     def refresh(self) -> None:
         """See the base class; keys are those that repositories' files name."""
-        self._checked([self._program(), "--assumeyes", "makecache"], "Reading the package lists")
+        program = self._program()
+        # Lists that have not expired are not read again without it. yum 3 does not know the word, and reads them.
+        self._checked(
+            [program, *(["--refresh"] if program == "dnf" else []), "--assumeyes", "makecache"],
+            "Reading the package lists",
+        )
 
     def versions(self, name: str) -> list[str]:
         """See the base class; what is installed is listed as well."""

@@ -86,7 +86,7 @@ class Host:
             out = "4.14"
         else:
             self.words.append(plain)
-            self.known = self.known or "update" in words or "makecache" in words
+            self.known = self.known or "update" in words or {"--refresh", "makecache"} <= {*words}
             for each in words:
                 package, _sign, version = each.partition("=") if self.family == "apt" else each.partition("-")
                 if version and package in NAMES:
@@ -288,9 +288,22 @@ def test_dnf(host: Host) -> None:
     host.binaries().ensure(Wanted(("kubeadm",), NEW))
     assert f"[kubernetes]\nbaseurl={both.replace('v1.20', 'v1.21')}\n" in path.read_text()
     assert host.words == [
-        "dnf --assumeyes makecache",
+        "dnf --refresh --assumeyes makecache",
         "dnf install --assumeyes --disableexcludes=all kubeadm-1.21.0-150500.1.2",
     ]
+
+
+@pytest.mark.parametrize(("program", "words"), [("dnf", ["--refresh"]), ("yum", [])])
+def test_lists_that_have_not_expired_are_read_again(program: str, words: list[str]) -> None:
+    """dnf leaves them otherwise; yum 3 has no such word, and needs none."""
+    asked: list[list[str]] = []
+
+    def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        asked.append([*words])
+        return subprocess.CompletedProcess(words, int(words[0] != program), "", "")
+
+    Dnf(run).refresh()
+    assert asked[-1] == [program, *words, "--assumeyes", "makecache"]
 
 
 def test_no_package(host: Host) -> None:
