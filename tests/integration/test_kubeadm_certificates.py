@@ -158,6 +158,28 @@ def test_the_kubelets_client_certificate(node: Node) -> None:
     assert node.certificates.ends()["kubelet.conf"] == issued.not_valid_after_utc.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def test_a_kubeadm_whose_command_takes_no_configuration(node: Node) -> None:
+    """Before 1.20: it is given the folder of the authority. The words of 1.19, the certificate of this kubeadm."""
+    config = f"--config={node.certificates.prepare(NODE, '')}"
+
+    def old(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        if "kubeconfig" not in words:
+            return run(words)
+        if words[1] != "alpha":
+            return subprocess.CompletedProcess(words, 1, "", 'unknown command "kubeconfig" for "kubeadm"\n')
+        if any(each.startswith("--config") for each in words):
+            return subprocess.CompletedProcess(words, 1, "", "unknown flag: --config\n")
+        pki = f"--cert-dir={node.folder / 'elsewhere' / 'pki'}"
+        assert pki in words
+        Path(config.partition("=")[2]).write_text(configuration)
+        return run([config if each == pki else each for each in words])
+
+    configuration = Path(config.partition("=")[2]).read_text()
+    assert NodeCertificates(node.certificates.places, old).renew_kubelet_client(NODE, "")
+    authority = certificate((node.folder / "elsewhere" / "pki" / "ca.crt").read_bytes())
+    certificate(node.current.read_bytes()).verify_directly_issued_by(authority)
+
+
 def test_once_and_check_mode(node: Node) -> None:
     """The same request is carried out once; check mode writes nothing."""
     assert node.certificates.renew_kubelet_client(NODE, "", once="a", check=True)

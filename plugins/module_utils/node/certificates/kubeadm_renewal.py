@@ -287,18 +287,15 @@ class NodeCertificates:
 
     def _issue(self, node_name: str, configuration: str) -> bytes:
         path = self.prepare(node_name, configuration)
-        user = [
-            "kubeconfig",
-            "user",
-            f"--config={path}",
-            "--org=system:nodes",
-            f"--client-name=system:node:{node_name}",
-        ]
+        user = ["kubeconfig", "user", "--org=system:nodes", f"--client-name=system:node:{node_name}"]
         try:
-            done = self.runner([self.places.kubeadm, *user])
+            done = self.runner([self.places.kubeadm, *user, f"--config={path}"])
             if done.returncode != 0 and "unknown" in done.stderr:
                 # Before 1.21.
-                done = self.runner([self.places.kubeadm, "alpha", *user])
+                done = self.runner([self.places.kubeadm, "alpha", *user, f"--config={path}"])
+            if done.returncode != 0 and "unknown flag: --config" in done.stderr:
+                # Before 1.20. Of the kubeconfig only the certificate and its key are taken.
+                done = self.runner([self.places.kubeadm, "alpha", *user, f"--cert-dir={self.pki()}"])
         finally:
             os.unlink(path)
         certificate, key = _EMBEDDED.search(done.stdout), _EMBEDDED_KEY.search(done.stdout)

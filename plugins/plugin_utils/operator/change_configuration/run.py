@@ -279,7 +279,7 @@ def _kubelet_request(context: TaskContext, fields: t.Sequence[str], parameters: 
         "manual_changes": parameters["manualChanges"],
         "kubeconfig": ADMIN_KUBECONFIG if context.node.control_plane else KUBELET_KUBECONFIG,
         "patches": (machine_patches.directory(context.objects, context.node.machine) or None)
-        if kubernetes_facts.patch_targets(_version(context))
+        if "kubeletconfiguration" in kubernetes_facts.patch_targets(_version(context))
         else None,
     }
 

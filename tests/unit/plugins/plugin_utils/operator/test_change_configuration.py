@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from task_context import CommandRun, StandInAction
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.change_configuration import commands, plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
@@ -336,3 +337,16 @@ def test_the_example_of_the_page_is_one_that_is_taken() -> None:
     assert found is not None
     spec = yaml.safe_load(found.group(1))["spec"]["changeConfiguration"]
     assert list(planned(spec)) == GROUPS
+
+
+@pytest.mark.parametrize(("version", "given"), [("v1.18.20", None), ("v1.24.17", None), ("v1.25.0", "/patches")])
+def test_a_kubelet_gets_patches_where_it_can_be_patched(tmp_path: Path, version: str, given: t.Optional[str]) -> None:
+    """kubeadm's phase knows no flag for them before, and the folder is there for the static pods."""
+    answers = StandInAction(lambda *_each: {"changes": []})
+    facts = ClusterFacts("prod", version, (NodeFacts("cp-a", True, machine="cp-a", inventory_host="cp-a"),))
+    run = CommandRun(tmp_path, facts, "cp-a", {"checkKubeletConfiguration": {"fields": ["maxPods"]}}, answers)
+    made = {"spec": {"joinConfiguration": {"patches": {"directory": "/patches"}}}}
+    run.objects.kubeadm_configs["cp-a"] = made
+    run.run()
+    [(_name, _module, asked)] = answers.calls
+    assert (asked["work"], asked.get("patches")) == ("kubelet", given)
