@@ -77,11 +77,11 @@ class MachineWriter:
         self.create(config)
 
     def unfit(self, hosts: t.Sequence[AnyHost], deployments: t.Iterable[str]) -> list[Problem]:
-        """Return problems with hosts as new machines, and with the names of their MachineDeployments."""
+        """Return problems with new hosts, and with their MachineDeployments' names."""
         return [*self._taken(hosts, deployments), *unfit(hosts, self._claim_id)]
 
     def _taken(self, hosts: t.Sequence[AnyHost], deployments: t.Iterable[str]) -> list[Problem]:
-        """Return the problem with each name that another cluster has in this namespace."""
+        """Return the problem with each name of another cluster's object."""
         found = []
         for host in hosts:
             for kind in (MACHINE, INFRASTRUCTURE_MACHINE, KUBEADM_CONFIG):
@@ -100,7 +100,10 @@ class MachineWriter:
         return found
 
     def _owned_by_another(self, kind: tuple[str, str], name: str) -> str:
-        """Return in words whose the stored object of this name is, "" where there is none or it is this cluster's."""
+        """Return in words whose the stored object of this name is.
+
+        "" where there is none, or it is this cluster's.
+        """
         stored = self._store.get(kind, self._namespace, name)
         if stored is None or _cluster_of(stored) == self._name:
             return ""

@@ -188,7 +188,8 @@ class Run:
 class ClusterReport:
     """Report of a cluster: its runs, newest first, and its state.
 
-    ``runs`` are those that were asked for; ``newest`` is the newest one of all that observed the cluster. ``unread`` is why its journal could not be read, beside those of other clusters.
+    ``runs`` are those that were asked for; ``newest`` is the newest one of all that observed the cluster.
+    ``unread`` is why its journal could not be read, beside those of other clusters.
     """
 
     namespace: str

@@ -106,7 +106,8 @@ def require_no_other_etcd(host: host_facts.HostPlaces, *, consent: bool) -> None
         if etcd_folders.made_by_kubeadm(host.node):
             why = f"those of kubeadm's etcd are in {etcd_folders.current(host.node)}: they are an old copy, or another etcd's"
         raise NodeError(
-            f"{found[0].upper()}{found[1:]}, and {why}. It may be the external etcd of this cluster, or of others, which would lose a member or all that they have.",
+            f"{found[0].upper()}{found[1:]}, and {why}. It may be the external etcd of this cluster, or of others, which would lose a member "
+            "or all that they have.",
             f"Nothing was changed. {fix}",
             leftovers.OTHER_ETCD if host_facts.other_etcd(host, consent=True)[0] else "",
         )
