@@ -305,8 +305,12 @@ class ActionModule(ControlPlaneAction):
 
         "" where there is none, or none that can be read.
         """
-        found = self._reached(host, None, "host_claim_info", {}).result
-        return str((found.get("claim") or {}).get("id") or "")
+        answer = self._reached(host, None, "host_claim_info", {})
+        if answer.failed and "machineID" not in answer.result:
+            raise ControlPlaneFailure(
+                f"machine {self._name} was not deleted: what its inventory host {host} carries could not be looked at. {answer.message} Nothing was changed."
+            )
+        return str((answer.result.get("claim") or {}).get("id") or "")
 
     def _reached(self, host: str, identity: t.Optional[str], module: str, call: dict[str, t.Any]) -> Answer:
         """Return the host's answer, and wait for it.

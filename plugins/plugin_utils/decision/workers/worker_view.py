@@ -93,9 +93,9 @@ class DeploymentView:
     def replicas(self) -> int:
         """Return the desired number of machines, 0 where it is deleted.
 
-        Where it is not given (held_back.py), all that there are stay.
+        Where it is not given (held_back.py), all that there are stay; 1 is Cluster API's default.
         """
-        wanted: int = self.spec.get("replicas", len(self.live))
+        wanted: int = self.spec.get("replicas", len(self.live) or 1)
         return 0 if self.deleting else wanted
 
     @property

@@ -152,9 +152,11 @@ def test_a_paused_rollout_still_scales() -> None:
 
 @pytest.mark.parametrize("kind", ["RollingUpdate", "OnDelete"])
 def test_where_no_number_is_given_all_stay(kind: str) -> None:
-    """An API takes a MachineDeployment without spec.replicas, which only the next reconcile sets."""
-    builder = made(deployment(healthy(3), 3).strategy(2, 0, kind), "new", (3, 0, 0))
+    """An API takes a MachineDeployment without spec.replicas; where there is no worker yet, none is made."""
+    builder = deployment(healthy(3), 3).strategy(2, 0, kind)
     del builder.document["spec"]["replicas"]
+    assert [each["reason"] for each in decide(builder.build())["blockedOn"]] == ["WorkerReplicasUnknown"]
+    made(builder, "new", (3, 0, 0))
     found = decide(builder.build())
     assert (found["action"], found["reasons"][-1]["reason"]) == ("none", "WorkersUpToDate")
     found = decide(made(builder, "old", (1, 0, 0)).build())
