@@ -82,6 +82,7 @@ def host(python: Path, *answers: t.Mapping[str, t.Any]) -> None:
 FREE = {"changed": True, "claim": {"id": "id-1", "machineID": "1" * 32}, "address": "198.51.100.1", "hostname": "h"}
 HELD = {**FREE, "changed": False}
 FULL = {"failed": True, "msg": "/var/lib/kubeadm-control-plane/clusters can't be written: No space left on device."}
+UNREADABLE = {**FULL, "machineID": "1"}
 UNFIT = {"failed": True, "missing": [{"check": "Swap", "message": "swap is on", "fix": "Off."}], "machineID": "1" * 32}
 CUT = {"unreachable": True, "msg": "cut off"}
 REFUSED = {"failed": True, "msg": "The etcd on this machine is a member beside others."}
@@ -173,7 +174,8 @@ def test_a_release_whose_answer_was_lost_is_not_begun_anew(tmp_path: Path) -> No
             [THEIRS, REFUSED], ("Claimed", None), [{"claim": None}, DONE], "", id="nothing begun: asked again"
         ),
         pytest.param([CUT] * 99, ("Claimed", None), [THEIRS, DONE], "id-2", id="not reached: asked again"),
-        pytest.param([FULL, CUT, FULL], ("Releasing", ""), [DONE], "", id="a claim that can't be read"),
+        pytest.param([FULL], ("Claimed", None), [THEIRS, DONE], "id-2", id="not looked at: asked again"),
+        pytest.param([UNREADABLE, CUT, FULL], ("Releasing", ""), [DONE], "", id="a claim that can't be read"),
     ],
 )
 def test_a_consent_is_for_the_claim_that_was_there_when_it_was_given(
@@ -213,7 +215,7 @@ def test_the_numbers_of_the_cluster_that_took_the_host_are_left_alone(tmp_path: 
 def test_a_consent_that_was_given_or_helps_nothing_is_not_asked_for(tmp_path: Path, consent: bool, reason: str) -> None:
     """The host refuses in any case, a member of another cluster's etcd say: what is left is to give it up unwiped."""
     stored = Stored(tmp_path, **claimed("refusing"))
-    answer = {**REFUSED, "reason": reason}
+    answer = {**REFUSED, "reason": reason, "machineID": "1"}
     stored.python.write_text(f"#!/bin/sh\ncat > /dev/null\necho '{json.dumps(answer)}'\n")
     stored.python.chmod(0o755)
     said = stored.release(consent_wipe=["refusing"] if consent else [])["msg"]
