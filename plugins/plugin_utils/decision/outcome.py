@@ -170,7 +170,7 @@ class Context:
                 f"Secret {kinds.secret_name(self.view.name, purpose)} has no tls.key, and neither files nor preKubeadmCommands bring the certificates "
                 f"that it signs, such as {folder}/{name}: kubeadm makes no control plane machine without them"
             )
-            fix = "Put tls.key back into the Secret, or have spec.kubeadmConfigSpec bring these certificates to each machine."
+            fix = "Put tls.key back into the Secret, or have files or preKubeadmCommands of spec.kubeadmConfigSpec bring these certificates to each machine."
             found.append(Trouble(CERTIFICATES_AVAILABLE, CERTIFICATES_NOT_AVAILABLE, text, fix, False, gates=False))
         return found
 

@@ -373,4 +373,6 @@ def _own(stored: Object) -> Object:
 
 
 def _content(obj: Object) -> Object:
-    return {key: value for key, value in as_kept(obj).items() if key in ("spec", "data")}
+    return {
+        key: value for key, value in without_zero_values(as_kept(obj)).items() if key in ("spec", "data", "binaryData")
+    }

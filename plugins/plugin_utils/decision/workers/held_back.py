@@ -68,7 +68,9 @@ def _number(deployment: DeploymentView) -> list[Trouble]:
         return []
     text = f"{title(deployment)} has no spec.replicas, so that it is unknown how many workers it is to have: none is made or replaced"
     scale = f"kubectl scale machinedeployment {typed_name(deployment.name)} --replicas=NUMBER"
-    fix = f"Set it: {scale}. For a cluster without a manifest reconcile sets it to the number of workers that there are."
+    fix = (
+        f"Set it: {scale}. For a cluster without a manifest reconcile sets it to the number of workers that there are."
+    )
     return [Trouble(CHECK, "WorkerReplicasUnknown", text, fix, False)]
 
 

@@ -28,6 +28,7 @@ TEMPLATE = ("infrastructure.cluster.x-k8s.io", "AcmeMachineTemplate")
 SHARED: t.Mapping[str, tuple[Key, dict[str, t.Any]]] = {
     "Secret": ((SECRET, "registry"), {"data": {"a": "bmV3"}}),
     "ConfigMap": ((stored_resource_sets.CONFIG_MAP, "flannel"), {"data": {"a": "new"}}),
+    "ConfigMap's binaryData": ((stored_resource_sets.CONFIG_MAP, "flannel"), {"binaryData": {"b": "AAAA"}}),
     "ClusterResourceSet": ((stored_resource_sets.RESOURCE_SET, "cni"), {"spec": {"strategy": "ApplyOnce"}}),
     "template": ((TEMPLATE, ""), {"spec": {"size": "big"}}),
 }
@@ -82,7 +83,7 @@ def change(store: Store, what: str) -> Object:
 
     def write(stored: Object) -> None:
         for part, content in SHARED[what][1].items():
-            stored[part] = {**stored[part], **content}
+            stored[part] = {**stored.get(part, {}), **content}
 
     return store.modify(*key_in(store, what), write)  # type: ignore[arg-type]
 
