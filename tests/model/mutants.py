@@ -317,15 +317,15 @@ MUTANTS: tuple[Mutant, ...] = (
     _one(
         "a step is taken beside an Action",
         "plugin_utils/decision/rollout/in_place.py",
-        "fix, held=outcome.acts)",
-        "fix, held=False)",
+        "held = outcome.acts\n",
+        'held = outcome.acts and found["reason"] == ROTATION_UNFINISHED\n',
         "beside Actions",
     ),
     _one(
         "a machine is made amid a rotation",
         "plugin_utils/decision/rollout/in_place.py",
-        "held=outcome.acts and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS)",
-        "held=False",
+        "held = held and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS)",
+        "held = False",
         "beside Actions",
     ),
     _one(
@@ -338,8 +338,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _one(
         "what has failed stays amid a rotation",
         "plugin_utils/decision/rollout/in_place.py",
-        "held=outcome.acts and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS)",
-        "held=outcome.acts and outcome.action != terms.APPLY_RESOURCE_SETS",
+        "held = held and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS)",
+        "held = held and outcome.action != terms.APPLY_RESOURCE_SETS",
         "beside Actions",
     ),
     _one(

@@ -59,8 +59,8 @@ WRONG_RULES: tuple[tuple[str, ...], ...] = (
     (
         "a worker is replaced while the control plane is changed",
         _WORKERS + "decide_workers.py",
-        "    if sick and behind:\n",
-        "    if not sick and behind:\n",
+        "    if sick and (stops := never_joins(view, deployment)):\n",
+        "    if not sick and (stops := never_joins(view, deployment)):\n",
         "workers beside their control plane, marked",
     ),
     (

@@ -217,7 +217,7 @@ class TestPolicy:
     ],
 )
 def test_a_kubeconfig_that_ends_soon_is_told_and_stops_nothing(end: Optional[str], has_key: bool, said: str) -> None:
-    for replicas, action in ((3, "none"), (5, "join")):
+    for replicas, action in ((3, "none"), (5, "join" if has_key else "blocked")):
         builder = healthy(3).wants(replicas=replicas)
         builder.snapshot["certificates"]["kubeconfig"].update(notAfter=end)
         builder.snapshot["certificates"]["ca"].update(hasKey=has_key)
