@@ -308,7 +308,7 @@ class ActionModule(ControlPlaneAction):
         answer = self._reached(host, None, "host_claim_info", {})
         if answer.failed and "machineID" not in answer.result:
             raise ControlPlaneFailure(
-                f"machine {self._name} was not deleted: what its inventory host {host} carries could not be looked at. {answer.message} Nothing was changed."
+                f"machine {self._name} was not deleted: what its inventory host {host} carries could not be read. {answer.message} Nothing was changed."
             )
         return str((answer.result.get("claim") or {}).get("id") or "")
 
