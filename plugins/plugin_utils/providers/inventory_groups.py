@@ -256,6 +256,8 @@ def machine_hosts(
         hosts: Ansible's hosts, by name; all our clusters are among them.
         taken: what had which name before anything of ours was in the inventory.
     """
+    clusters = [name for name, known in hosts.items() if "control_plane_store" in known.vars] if objects.workers else []
+    others = [group_name(each, "") for each in clusters if each != host]
     for machine in (*objects.all_machines, *objects.workers):
         name = str(machine["metadata"]["name"])
         variables = machine_variables(objects, machine)
@@ -268,22 +270,18 @@ def machine_hosts(
         deployment = (machine["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME)
         if any(each is machine for each in objects.workers):
             everywhere, own = WORKERS_GROUP, [group_name(host, "workers")]
-            own += _pool(host, str(deployment or ""), hosts)
+            own += _pool(host, str(deployment or ""), others)
         yield MachineHost(name, variables, everywhere, [*own, *machine_groups(objects, machine)], refused)
 
 
-def _pool(host: str, deployment: str, hosts: t.Mapping[str, t.Any]) -> list[str]:
+def _pool(host: str, deployment: str, others: t.Iterable[str]) -> list[str]:
     """Return a deployment's group, [] where others could have it.
 
     Who plays on a group with one of the two endings means a whole cluster's machines or workers, this one's or another's. And of clusters prod
-    and prod-eu the deployments eu-gpu and gpu would have one group: it is of the longer name.
+    and prod-eu the deployments eu-gpu and gpu would have one group: it is of the longer name. ``others``: what other clusters' groups begin with.
     """
-    name = group_name(host, deployment)
-    others = [
-        group_name(each, "") for each, known in hosts.items() if each != host and "control_plane_store" in known.vars
-    ]
+    name, mine = group_name(host, deployment), group_name(host, "")
     shared = name in _SHARED or name.endswith(("_machines", "_workers"))
-    mine = group_name(host, "")
     taken = any(name.startswith(each) and len(each) >= len(mine) for each in others)
     return [name] if deployment and not shared and not taken else []
 
