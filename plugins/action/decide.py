@@ -117,14 +117,14 @@ class ActionModule(ControlPlaneAction):
         """Close the step before this one; keep a copy after it."""
         store = self.open_store(arguments)
         journal = self.journal(arguments)
+        begun = steps_of(journal, arguments["run"])
         if self.check_mode:
             self._as_if(store, arguments)
         else:
-            self.display.send("done", result=close_step(journal, arguments["run"], arguments["failed_workers"]))
+            self.display.send("done", result=close_step(journal, arguments["run"], begun, arguments["failed_workers"]))
         plan = plan_and_reconcile.followed(arguments, self.host_of(arguments["cluster"]), store)
         policy = plan_and_reconcile.policy(arguments, approved=plan is not None)
-        steps = tuple(str(each["action"]) for each in steps_of(journal, arguments["run"]))
-        if steps and not self.check_mode:
+        if begun and not self.check_mode:
             export.keep_copy(self, arguments)
         return Pass(
             arguments=arguments,
@@ -132,7 +132,7 @@ class ActionModule(ControlPlaneAction):
             journal=journal,
             plan=plan,
             policy=policy,
-            steps=steps,
+            steps=tuple(str(each["action"]) for each in begun),
             glance=not (arguments["infrastructure_observed"] or self.check_mode),
         )
 

@@ -82,12 +82,17 @@ def close_intents(journal: Journal, run: str, result: str, message: str) -> None
         journal.outcome(str(entry["id"]), result if own else "interrupted", message if own else INTERRUPTED)
 
 
-def close_step(journal: Journal, run: str, failed_workers: t.Sequence[t.Mapping[str, t.Any]]) -> str:
-    """Record the outcome of the step before this one, and return it.
+def close_step(
+    journal: Journal,
+    run: str,
+    begun: t.Sequence[t.Mapping[str, t.Any]],
+    failed_workers: t.Sequence[t.Mapping[str, t.Any]],
+) -> str:
+    """Record the outcome of the last step, and return it.
 
     It failed where some of its workers did, each of which has the step's number in the run; what it did is a change all the same.
+    ``begun``: the run's steps, as steps_of returns them.
     """
-    begun = steps_of(journal, run)
     own = [each for each in failed_workers if str(each.get("step")) == str(len(begun))]
     failed = ", ".join(sorted({str(each["name"]) for each in own}))
     result, said = "succeeded", "the step's tasks ended without an error"
