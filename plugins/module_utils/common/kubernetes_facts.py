@@ -168,6 +168,11 @@ def _pick(table: Iterable[tuple[int, _T]], version: str) -> _T:
     return next(value for minor, value in table if at.at_least(minor))
 
 
+def certificates_dir(configuration: Mapping[str, Any]) -> str:
+    """Return a ClusterConfiguration's certificatesDir, without a slash at its end."""
+    return str(configuration.get("certificatesDir") or DEFAULT_CERTIFICATES_DIR).rstrip("/")
+
+
 def role_labels(version: str) -> tuple[str, ...]:
     """Return the role labels of a control plane node (docs/reference/kubeadm.md, "Labels and taints")."""
     return _pick(_ROLE_LABELS, version)

@@ -257,5 +257,5 @@ BALANCER_REMOVE_SECONDS = 3
 
 # --- The report ---
 
-# Days before its end from which a certificate is shown as one that ends soon.
+# Days before its end from which a certificate is shown as one that ends soon; and the kubeconfig's, also by decisions.
 CERTIFICATES_SOON_DAYS = 30

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from ...module_utils.common.kubernetes_facts import DEFAULT_CERTIFICATES_DIR
+from ...module_utils.common.kubernetes_facts import certificates_dir
 from ...module_utils.common.values import condition_in, parse_time
 from ..objects import kinds
 from ..objects.advice import AUTHORITY_ENDED
@@ -157,8 +157,7 @@ class Context:
         kubeadm makes no control plane machine then; the machines that there are work on. What commands bring can't be known: it may be all.
         """
         config, found = self.desired.config, []
-        configuration = config.get("clusterConfiguration") or {}
-        folder = str(configuration.get("certificatesDir") or DEFAULT_CERTIFICATES_DIR).rstrip("/")
+        folder = certificates_dir(config.get("clusterConfiguration") or {})
         brought = {each.get("path") for each in config.get("files") or ()}
         for purpose, name in _SIGNED.items():
             facts = self.certificates.get(purpose) or {}

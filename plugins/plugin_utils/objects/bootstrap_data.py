@@ -322,7 +322,7 @@ def certificate_files(spec: Mapping[str, Any], certificates: Certificates) -> li
     A CA without key gives its certificate only. With external etcd the CA and the client certificate go where etcd.external says.
     """
     configuration = spec.get("clusterConfiguration") or {}
-    directory = (configuration.get("certificatesDir") or kubernetes_facts.DEFAULT_CERTIFICATES_DIR).rstrip("/")
+    directory = kubernetes_facts.certificates_dir(configuration)
     external = (configuration.get("etcd") or {}).get("external")
     places: dict[str, tuple[str, str]] = {
         purpose: (f"{directory}/{crt}", f"{directory}/{key}") for purpose, (crt, key) in _PKI_FILES.items()

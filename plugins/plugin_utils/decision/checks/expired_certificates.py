@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ....module_utils.common.kubernetes_facts import DEFAULT_CERTIFICATES_DIR
+from ....module_utils.common.kubernetes_facts import DEFAULT_CERTIFICATES_DIR, certificates_dir
 from ....module_utils.common.values import clip, parse_time, shortened
 from ...documents.names import typed_name
 from ...objects.advice import AUTHORITY_ENDED
@@ -90,7 +90,7 @@ def _flag(view: View) -> str:
     Without an API kubeadm knows no other folder. A path that a shell would read otherwise is no part of the command.
     """
     cluster = (view.spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
-    folder = str(cluster.get("certificatesDir") or DEFAULT_CERTIFICATES_DIR).rstrip("/")
+    folder = certificates_dir(cluster)
     if folder == DEFAULT_CERTIFICATES_DIR:
         return ""
     return f" --cert-dir={folder if _TYPED.fullmatch(folder) else 'CERTIFICATES_DIR'}"

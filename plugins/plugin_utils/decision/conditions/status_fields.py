@@ -64,7 +64,7 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
             }
         },
         # What was never started runs nothing, and its version may be taken back.
-        "versions": versions([each for each in view.machines if each.bootstrap or each.node_known or each.member]),
+        "versions": versions([each for each in view.machines if not each.without_trace]),
     }
     if status["versions"]:
         status["version"] = status["versions"][0]["version"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from ....module_utils.common import settings
 from ....module_utils.common.values import format_time, parse_time
 from .. import terms
 from ..checks.preflight import FAIL, check
@@ -19,7 +20,6 @@ from .growth import template_missing
 
 Object = dict[str, Any]
 KUBECONFIG_ENDS_SOON = "KubeconfigEndsSoon"
-_SOON = 30 * 86400
 
 
 def foundation(context: Context) -> Optional[Outcome]:
@@ -109,7 +109,7 @@ def kubeconfig_told(context: Context) -> list[Object]:
         text = f"{secret} is missing, and the CA's key to make it is not here: supply it"
         return [reason("KubeconfigNotAvailable", text)]
     end = parse_time(kubeconfig.get("notAfter"))
-    if end is None or end > view.now + _SOON:
+    if end is None or end > view.now + settings.CERTIFICATES_SOON_DAYS * 86400:
         return []
     renewal = "an Action renewCertificates renews it; one of your own, replace there" if has_key else "replace it there"
     text = (

@@ -198,7 +198,7 @@ def remove_deleting(context: Context, machine: MachineView) -> Outcome:
     waiting = held_by_hooks(machine)
     if waiting is not None:
         return waiting
-    if machine.bootstrap == "" and not machine.node_known and machine.member is None:
+    if machine.without_trace:
         return remove_unstarted(machine, "is marked for deletion")
     if not initialized(context.view) and not any(each.joined for each in context.view.machines):
         return remove_failed_first(context, machine)

@@ -91,6 +91,11 @@ class MachineView:
         return self.node is not None or bool((self.machine.get("status") or _EMPTY).get("nodeRef"))
 
     @property
+    def without_trace(self) -> bool:
+        """Return whether it has neither bootstrap state, Node nor etcd member."""
+        return not self.bootstrap and not self.node_known and self.member is None
+
+    @property
     def silent(self) -> bool:
         """Return whether the machine was asked about its bootstrap without an answer."""
         return bool(self.unit) and not self.unit.get("answers")
