@@ -263,7 +263,7 @@ class ActionModule(ControlPlaneAction):
         if forget:
             return self._forgotten(host, claim)
         self._require_known(host)
-        # Before the host was asked, nobody knows whether it carries the claim: somebody else's then is no contradiction.
+        # Before the host was asked, it is not known whether it carries the claim: another cluster's then is no contradiction.
         begun = claim.get("state") in (RELEASING, CLAIMING)
         if not begun:
             # A consent is for what is there now: by the next call the host may be another cluster's.

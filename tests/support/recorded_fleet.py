@@ -247,9 +247,6 @@ def _secret(text: str, number: int) -> str:
     return re.sub(r"[A-Za-z0-9+/]{40,}={0,2}", lambda found: _inside(found.group(), number), renamed(text, number))
 
 
-__all__ = ["NAME", "FleetWorkspace", "Recording", "Replayed", "create_all", "name_of"]
-
-
 def ending_kubeconfig(days: int) -> t.Callable[[Object], None]:
     """Give a Secret a kubeconfig whose client certificate ends in so many days."""
     now = now_rfc3339()
@@ -257,3 +254,6 @@ def ending_kubeconfig(days: int) -> t.Callable[[Object], None]:
     client = certificates.new_client_certificate(authority, "kubernetes-admin", [], now, "ECDSA-P256", days)
     text = kubeconfig_text(NAME, "https://192.0.2.10:6443", authority.crt, client)
     return lambda secret: secret.update(data={"value": base64.b64encode(text.encode()).decode()})
+
+
+__all__ = ["NAME", "FleetWorkspace", "Recording", "Replayed", "create_all", "ending_kubeconfig", "name_of"]

@@ -243,19 +243,23 @@ def remove(cache: Cache, name: str, used_by: t.Sequence[str], check: bool = Fals
         NspawnError: machines use it.
     """
     found = glob.glob(os.path.join(cache.images, f"{glob.escape(name)}@*"))
-    if found and used_by:
+    if not found:
+        return False
+    if used_by:
         raise NspawnError(
             f"image {name} is in use by the machines {', '.join(used_by)}: their root file systems need it. Delete them first."
         )
     folders = tuple(f"{os.path.realpath(path)}/" for path in found)
-    for pid in processes.machine_inits().values() if found else ():
+    for pid in processes.machine_inits().values():
         if any(os.path.realpath(each).startswith(folders) for each in processes.lower_folders(pid)):
             raise NspawnError(
                 f"image {name} is in use by a running machine of another directory (process {pid}): its root file system needs it. Delete that first."
             )
-    for path in found if not check else ():
+    if check:
+        return True
+    for path in found:
         with locked(cache.lock(f"image-{os.path.basename(path)}"), settings.IMAGE_LOCK_SECONDS):
             doomed = tempfile.mkdtemp(dir=cache.images, prefix=f".{os.path.basename(path)}.")
             os.rename(path, os.path.join(doomed, "image"))
             remove_tree(doomed)
-    return bool(found)
+    return True

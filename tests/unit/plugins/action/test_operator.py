@@ -335,7 +335,7 @@ def test_what_a_file_got_from_a_secret_is_told_nowhere_later(bench: Bench, later
     store.modify(actions.kind_ref("Task"), "default", name, lambda each: each.update(status=status))
     [path] = bench.workspace.store.rglob("app.yaml")
     readable = (path.read_text(), "line 1: [redacted]")
-    # While the Secret can't be read, nobody would know what to take out.
+    # While the Secret can't be read, it is not known what to take out.
     for content, said in (readable, ("{damaged", "Secret app of the store can't be read"), readable):
         path.write_text(content)
         step = bench.run()

@@ -267,7 +267,7 @@ def test_a_name_that_another_cluster_of_the_namespace_has(adoption: Adoption, ki
 
 
 def test_a_claim_of_another_cluster_is_no_own_one(adoption: Adoption) -> None:
-    """Hosts that are adopted already are not adopted under a second name, as whose machines nobody would find them."""
+    """Hosts that are adopted already are not adopted under a second name: their machines would not be found under it."""
     adoption.run()
     other = another_of_the_namespace(adoption)
     claims = {each["metadata"]["name"]: each["status"]["claim"] for each in stored(adoption, INVENTORY_MACHINE)}

@@ -143,7 +143,7 @@ def test_what_only_a_copy_of_a_cluster_uses_is_brought_up_to_date(files: Options
 
 
 def test_what_was_left_behind_is_brought_up_to_date(files: Options, target: Options) -> None:
-    """There and back, with a Secret that was changed in between, and that nobody else uses."""
+    """There and back, with a Secret that was changed in between, and that no other cluster uses."""
     opened(files).delete(CONTROL_PLANE, "default", "other-control-plane")
     assert not move(files, target).get("failed")
     newer = change(opened(target), "Secret")
