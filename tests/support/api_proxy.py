@@ -115,6 +115,7 @@ class ApiProxy:
             for ends in self._watches.items():
                 for each in ends:
                     each.shutdown(socket.SHUT_RDWR)
+            self._watches.clear()
 
     @property
     def watches(self) -> int:
@@ -191,10 +192,11 @@ class ApiProxy:
         try:
             connection.request(handler.command, handler.path, body=body or None, headers=headers)
             answer = connection.getresponse()
-            if "watch=true" in handler.path and answer.status == 200:
+            if lost is None and "watch=true" in handler.path and answer.status == 200:
                 self._relay(handler, answer, connection.sock)
                 return
-            content = answer.read()
+            # A watch's answer has no end.
+            content = answer.read() if lost is None else b""
         finally:
             connection.close()
         if lost is None:
@@ -211,10 +213,10 @@ class ApiProxy:
         own, handler.close_connection = handler.connection, True
         with self._lock:
             self._watches[own] = upstream
-        handler.send_response_only(200)
-        handler.send_header("Transfer-Encoding", "chunked")
-        handler.end_headers()
         try:
+            handler.send_response_only(200)
+            handler.send_header("Transfer-Encoding", "chunked")
+            handler.end_headers()
             while piece := answer.read1(65536):
                 handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             handler.wfile.write(b"0\r\n\r\n")
@@ -222,7 +224,7 @@ class ApiProxy:
             """Who watched is gone, or the test broke the connection."""
         finally:
             with self._lock:
-                self._watches.pop(own)
+                self._watches.pop(own, None)
 
     def _fail(self, handler: BaseHTTPRequestHandler, status: int) -> None:
         self._reply(handler, status, json.dumps({"kind": "Status", "message": "etcdserver: leader changed"}).encode())
