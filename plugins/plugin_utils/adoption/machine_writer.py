@@ -13,6 +13,7 @@ from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer, Machine
 from ..objects import kinds, origin
 from ..providers.inventory_pool import CLAIMED, CLAIMING
+from ..records.cluster_labels import cluster_of
 from ..records.cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
     CLUSTER,
@@ -105,9 +106,9 @@ class MachineWriter:
         "" where there is none, or it is this cluster's.
         """
         stored = self._store.get(kind, self._namespace, name)
-        if stored is None or _cluster_of(stored) == self._name:
+        if stored is None or cluster_of(stored) == self._name:
             return ""
-        return f"the store has {kinds.label_of(stored)} of another cluster ({_cluster_of(stored) or 'none is named'})"
+        return f"the store has {kinds.label_of(stored)} of another cluster ({cluster_of(stored) or 'none is named'})"
 
     def _claim_host(self, host: AnyHost, name: str) -> None:
         """Record the host's claim in the store, then on the host.
@@ -144,7 +145,7 @@ class MachineWriter:
         """
         name = node_name(host)
         stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name)
-        own = stored if stored is not None and _cluster_of(stored) == self._name else {}
+        own = stored if stored is not None and cluster_of(stored) == self._name else {}
         known = ((own.get("status") or {}).get("claim") or {}).get("id")
         return str(known or self._new_claims.setdefault(name, str(uuid.uuid4())))
 
@@ -178,12 +179,6 @@ class MachineWriter:
         metadata = {key: value for key, value in desired["metadata"].items() if key not in _OWN}
         self._store.create({**desired, "metadata": metadata})
         self.changes.append(f"create {desired['kind']} {self._namespace}/{name}")
-
-
-def _cluster_of(stored: Object) -> str:
-    """Return the name of an object's cluster, "" where it has none."""
-    label = (stored["metadata"].get("labels") or {}).get(kinds.LABEL_CLUSTER_NAME)
-    return str(label or (stored.get("spec") or {}).get("clusterName") or "")
 
 
 def _bootstrapped(host: AnyHost, infrastructure: Object, config: Object, machine: Object) -> None:

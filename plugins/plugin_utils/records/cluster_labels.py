@@ -1,13 +1,18 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Label with the cluster's name, on a cluster's own objects."""
+"""Label with the cluster's name, on a cluster's own objects.
+
+Whose a stored object is goes by it. Names are unique in a namespace, so two clusters may give one object the same name.
+"""
 
 from __future__ import annotations
 
+from ...module_utils.common.violations import Violation
 from ..objects import kinds
 from ..objects.manifest.cluster_manifest import ClusterManifest
-from .cluster_objects import CLUSTER_LABEL, Object
+from ..store.base import Store, kind_ref_of
+from .cluster_objects import CLUSTER, CLUSTER_LABEL, Object
 
 _OWN = (kinds.MACHINE_HEALTH_CHECK, kinds.MACHINE_DEPLOYMENT)
 
@@ -23,6 +28,52 @@ def label(obj: Object, manifest: ClusterManifest) -> None:
         obj["metadata"]["labels"] = {CLUSTER_LABEL: cluster, **labels}
     elif obj["kind"] in {*_OWN, manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"]}:
         obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: cluster}
+
+
+def cluster_of(stored: Object) -> str:
+    """Return the name of a stored object's cluster, or ""."""
+    named = (stored.get("spec") or {}).get("clusterName")
+    return str(named or (stored["metadata"].get("labels") or {}).get(CLUSTER_LABEL) or "")
+
+
+def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
+    """Return violations for objects that another cluster has in the store.
+
+    It would lose them, and what is made of them.
+    """
+    found: list[Violation] = []
+    named = (manifest.control_plane, manifest.infrastructure_cluster)
+    for desired in (*named, *manifest.health_checks, *manifest.machine_deployments):
+        other = _other_cluster(store, manifest, desired)
+        if other:
+            path = "spec.clusterName" if desired["kind"] in _OWN else "metadata.name"
+            value = (manifest.cluster if desired["kind"] in _OWN else desired)["metadata"]["name"]
+            rule = f"the store has a {desired['kind']} of this name for the cluster {other}"
+            report = manifest.report(desired)
+            report.add(path, value, rule, "Give this one another name.")
+            found += report.violations
+    return found
+
+
+def _other_cluster(store: Store, manifest: ClusterManifest, desired: Object) -> str:
+    """Return which other cluster has an object, "" for none.
+
+    A control plane and an infrastructure are the Cluster's that names them: a label alone may be wrong, and is corrected.
+    """
+    own, name = manifest.cluster["metadata"]["name"], desired["metadata"]["name"]
+    namespace = str(desired["metadata"].get("namespace", "default"))
+    stored = store.get(kind_ref_of(desired), namespace, str(name))
+    if stored is None or cluster_of(stored) == own:
+        return ""
+    if desired["kind"] in _OWN:
+        return cluster_of(stored)
+    for each in store.list(CLUSTER, namespace):
+        spec = each.get("spec") or {}
+        references = [spec.get(key) or {} for key in ("controlPlaneRef", "infrastructureRef")]
+        names = any((one.get("kind"), one.get("name")) == (desired["kind"], name) for one in references)
+        if names and each["metadata"]["name"] != own:
+            return str(each["metadata"]["name"])
+    return ""
 
 
 def _is_template_of_workers(obj: Object, manifest: ClusterManifest) -> bool:

@@ -199,7 +199,7 @@ def _update_violations(store: Store, manifest: ClusterManifest) -> list[Violatio
             violations += report.violations
     violations += versions_in_place.violations(store, manifest)
     violations += stored_resource_sets.update_violations(store, manifest)
-    return violations + stored_health_checks.update_violations(store, manifest)
+    return violations + cluster_labels.update_violations(store, manifest)
 
 
 def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManifest:

@@ -103,8 +103,9 @@ def _settle(
         store, read_cluster([WHERE], namespace, name, providers, {WHERE: text})
     )
     of_secrets = checked_secrets(store, manifest)
-    if of_secrets.violations:
-        raise ManifestError(of_secrets.violations)
+    violations = [*of_secrets.violations, *cluster_labels.update_violations(store, manifest)]
+    if violations:
+        raise ManifestError(violations)
     read = {(kind_ref_of(each), str(each["metadata"]["name"])): each for each in stored}
     before = read.get((CONTROL_PLANE, str(manifest.control_plane["metadata"]["name"])))
     changes = []

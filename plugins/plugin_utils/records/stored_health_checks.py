@@ -9,7 +9,6 @@ import copy
 import typing as t
 
 from ...module_utils.common.values import condition_of
-from ...module_utils.common.violations import Violation
 from ..decision.decide import decide
 from ..decision.remediation.health_marks import Evaluation, Marks, evaluate, is_marked, outlived
 from ..decision.remediation.unhealthy_machines import watched
@@ -28,21 +27,6 @@ def of_cluster(store: Store, namespace: str, cluster: str) -> list[Object]:
     """Return the MachineHealthChecks of a cluster, sorted by name."""
     found = store.list(HEALTH_CHECK, namespace, {CLUSTER_LABEL: cluster})
     return sorted(found, key=lambda each: str(each["metadata"]["name"]))
-
-
-def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
-    """Return violations for MachineHealthChecks that belong to another cluster."""
-    violations: list[Violation] = []
-    for desired in manifest.health_checks:
-        metadata = desired["metadata"]
-        stored = store.get(HEALTH_CHECK, str(metadata["namespace"]), str(metadata["name"]))
-        own, other = desired["spec"]["clusterName"], (stored or {}).get("spec", {}).get("clusterName")
-        if other is not None and other != own:
-            report = manifest.report(desired)
-            rule = f"the store has a MachineHealthCheck of this name for the cluster {other}"
-            report.add("spec.clusterName", own, rule, "Give this one another name.")
-            violations += report.violations
-    return violations
 
 
 def delete_others(store: Store, manifest: ClusterManifest) -> list[str]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import copy
 import functools
 
-from ....module_utils.common.values import format_time, parse_time
+from ....module_utils.common.values import clip, controller_of, format_time, parse_time
+from ...calls.failure import ControlPlaneFailure
 from ...documents import names
 from ...objects import kinds
 from ...objects.workers.template_hash import COMPARED, free_name
@@ -20,9 +21,23 @@ from ..cluster_objects import CLUSTER_LABEL, FINALIZERS, MACHINE_SET, ClusterObj
 
 
 def ensure_set(objects: ClusterObjects, deployment: Object, name: str) -> Object:
-    """Return a deployment's MachineSet of that name; a missing one is made."""
+    """Return a deployment's MachineSet of that name; a missing one is made.
+
+    One that is not found as the deployment's is refused: its machines would be missing again in each pass, without end.
+    """
     stored = objects.store.get(MACHINE_SET, objects.namespace, name)
     if stored is not None:
+        other, owner = (stored["metadata"].get("labels") or {}).get(CLUSTER_LABEL), controller_of(stored) or {}
+        own, controller = (
+            deployment["metadata"]["name"],
+            f"{owner.get('kind')} {owner.get('name')}" if owner else "none",
+        )
+        if other != objects.name or controller != f"{kinds.MACHINE_DEPLOYMENT} {own}":
+            raise ControlPlaneFailure(
+                f"{kinds.label_of(stored)} is not of the MachineDeployment {own} of the cluster {objects.name} (label {CLUSTER_LABEL}: "
+                f"{clip(other, 80) or 'none'}; controller: {clip(controller, 80)}); no worker was made of it. Where it is another's, give the "
+                "MachineDeployment another name. Otherwise set the label, and its controller in metadata.ownerReferences."
+            )
         return stored
     labels = _labels(objects.name, deployment, name.rpartition("-")[2])
     made = {

@@ -65,6 +65,30 @@ def test_applying_twice_changes_nothing_the_second_time(store: FileStore) -> Non
     assert stored_cluster.apply_manifest(store, manifest()) == []
 
 
+def test_what_another_cluster_has_under_a_name_is_not_taken(store: FileStore) -> None:
+    """While that Cluster names its control plane and infrastructure; a label alone may be wrong, and is corrected."""
+    stored_cluster.apply_manifest(store, manifest())
+    other = manifest(5)
+    other.cluster["metadata"]["name"] = "d"
+    parts = (CONTROL_PLANE, "cp"), ((INFRASTRUCTURE, "NspawnCluster"), "i")
+    for labels in {CLUSTER_LABEL: "c"}, {}:
+        for kind, name in parts:
+            store.modify(kind, "default", name, lambda found, to=labels: found["metadata"].update(labels=to))
+        with pytest.raises(ManifestError) as refused:
+            stored_cluster.apply_manifest(store, other)
+        told = [(each.path, each.rule) for each in refused.value.violations]
+        assert told == [
+            ("metadata.name", f"the store has a {kind[1]} of this name for the cluster c") for kind, _name in parts
+        ]
+    for kind, name in parts:
+        store.modify(kind, "default", name, lambda found: found["metadata"].update(labels={CLUSTER_LABEL: "d"}))
+    assert len(stored_cluster.apply_manifest(store, manifest())) == 2
+    delete_finally(store, CLUSTER, "default", "c")
+    stored_cluster.apply_manifest(store, other)
+    found = [(store.get(kind, "default", name) or {})["metadata"]["labels"] for kind, name in parts]
+    assert found == [{CLUSTER_LABEL: "d"}] * 2
+
+
 def test_a_change_names_its_path(store: FileStore) -> None:
     """An edited field is named; what others filled in stays."""
     stored_cluster.apply_manifest(store, manifest())

@@ -105,6 +105,19 @@ def test_edits_without_an_end(store: EditedStore) -> None:
         settle(store)
 
 
+def test_what_another_cluster_names_is_refused(store: EditedStore) -> None:
+    """The other one's machines would follow both."""
+    settle(store)
+    other = store.get(CLUSTER, "default", "prod") or {}
+    store.create({**other, "metadata": {"name": "copy", "namespace": "default"}})
+    with pytest.raises(ManifestError) as refused:
+        stored_desired_state.settle(store, "default", "copy")
+    assert {each.rule for each in refused.value.violations} == {
+        f"the store has a {kind} of this name for the cluster prod" for kind in ("NspawnCluster", "KubeadmControlPlane")
+    }
+    assert settle(store) == []
+
+
 def test_no_such_cluster_and_one_that_goes(store: EditedStore) -> None:
     assert stored_desired_state.settle(store, "default", "other") is None
     settle(store)

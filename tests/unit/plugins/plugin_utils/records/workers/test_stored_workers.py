@@ -377,3 +377,23 @@ def test_everything_goes_with_the_cluster(kept: Kept) -> None:
     said = stored_deletion.delete_records(objects_of(kept))
     assert f"delete MachineDeployment {NAME}" in said and f"delete KubeadmConfigTemplate {NAME}" in said
     assert kept.store.list(MACHINE_SET) == [] and kept.store.list(MACHINE_DEPLOYMENT) == []
+
+
+def test_another_clusters_deployment_of_that_name_is_not_taken(kept: Kept) -> None:
+    """The other one would find its workers no more."""
+    kept.documents += documents()
+    kept.store.modify(MACHINE_DEPLOYMENT, "default", NAME, lambda found: found["spec"].update(clusterName="other"))
+    assert "has a MachineDeployment of this name for the cluster other" in kept.refused()["spec.clusterName"].rule
+
+
+def test_no_worker_is_made_of_a_set_that_no_pass_finds(kept: Kept) -> None:
+    """It would be missing each time, and another one made, without end."""
+    made(kept, "pool-w1")
+    [right] = [each["metadata"] for each in kept.store.list(MACHINE_SET)]
+    for wrong in {"labels": {"cluster.x-k8s.io/cluster-name": "other"}}, {"labels": {}}, {"ownerReferences": []}:
+        to = {key: wrong.get(key, right[key]) for key in ("labels", "ownerReferences")}
+        kept.store.modify(MACHINE_SET, "default", right["name"], lambda found, to=to: found["metadata"].update(to))
+        before = kept.files()
+        with pytest.raises(ControlPlaneFailure, match=r"is not of the MachineDeployment pool .*no worker was made"):
+            worker_objects.create_worker(objects_of(kept), entry_of(kept, "pool-w2"))
+        assert kept.files() == before
