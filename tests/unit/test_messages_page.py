@@ -100,6 +100,15 @@ def test_a_quoted_message_is_in_the_code(quote: str) -> None:
     assert _printed(quote), f"no text of the code has {quote!r}: correct docs/messages.md"
 
 
+def test_no_remedy_uploads_defaults_of_kubeadm() -> None:
+    """Without a file "kubeadm init phase upload-config" writes them over what the cluster runs with."""
+    told = [each for each in _literals() if "phase upload-config" in each]
+    assert len(told) > 2
+    assert all(
+        each.count("phase upload-config kubeadm --config ") == each.count("phase upload-config") for each in told
+    )
+
+
 @pytest.mark.parametrize("quote", [each for head, _rest in ENTRIES for each in re.findall(r"`([^`]+)`", head)])
 def test_a_quote_says_which_message_it_is(quote: str) -> None:
     """It has words enough that few other messages have them."""

@@ -15,6 +15,7 @@ from ...module_utils.common.kubernetes_versions import read_version
 from ...module_utils.common.values import clip, shortened
 from ...module_utils.common.violations import ManifestError
 from ..kubeadm.configuration import any_form
+from ..objects import advice
 from ..observe import additional_facts
 from ..observe.parse import parse
 from ..pki import certificates
@@ -70,7 +71,7 @@ def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Opt
     adoption = result.get("adoption")
     if not workload["initialized"] or not isinstance(adoption, dict):
         text = "its cluster has no ConfigMap kube-system/kubeadm-config: kubeadm did not make it, or it was deleted"
-        fix = "Only what kubeadm made can be adopted. If it did: kubeadm init phase upload-config all."
+        fix = f"Only what kubeadm made can be adopted. If it did: {advice.RESTORE_KUBEADM_CONFIG}"
         return None, Problem("NotMadeByKubeadm", name, text, fix)
     try:
         keys = read_json(sealed.unseal(key, str(adoption.get("sealed") or "")))

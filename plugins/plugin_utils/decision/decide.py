@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Optional
 
 from ...module_utils.common.values import clip
-from ..objects import kinds, restore_note
+from ..objects import advice, kinds, restore_note
 from ..objects.etcd_member import recorded_cluster
 from . import ownership, terms
 from .checks.drift import static_pod_drift
@@ -267,11 +267,7 @@ def _forming(context: Context) -> Outcome:
 
 def _config_missing(view: View) -> Outcome:
     text = "a machine carries a control plane, but ConfigMap kube-system/kubeadm-config does not exist in the workload cluster"
-    return block(
-        "KubeadmConfigNotFound",
-        text,
-        "Put it back: on a control plane machine run kubeadm init phase upload-config all.",
-    )
+    return block("KubeadmConfigNotFound", text, advice.RESTORE_KUBEADM_CONFIG)
 
 
 def _living(context: Context) -> Outcome:

@@ -19,6 +19,11 @@ AUTHORITY_ENDED = (
     "Give every machine and the store a valid one with the same key (the Action rotateCertificateAuthorities replaces one only before it ends), "
     "then run the Action renewCertificates."
 )
+# The remedy for a kubeadm-config that is missing. Defaults would end every refusal, and the next machine would be another cluster's.
+RESTORE_KUBEADM_CONFIG = (
+    "On a control plane machine run kubeadm init phase upload-config kubeadm --config FILE, FILE with the configuration that the cluster runs with "
+    '(docs/workload.md, "A kubeadm-config that was deleted"). Without --config kubeadm would upload its own defaults.'
+)
 _IN_A_MANIFEST = "in its manifest, or with kubectl where no manifest names the cluster"
 
 

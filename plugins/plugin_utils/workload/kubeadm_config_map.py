@@ -18,6 +18,7 @@ from ...module_utils.common.redact import redact
 from ...module_utils.workload_api import compare_and_swap
 from ..documents.scalars import format_duration, parse_duration
 from ..kubeadm.configuration import fields
+from ..objects import advice
 from . import kubeadm_document
 from .writes import Change, Objects, Plan, WorkloadError, resource_version
 
@@ -78,13 +79,12 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
     if item is None:
         raise WorkloadError(
             "there is no ConfigMap kube-system/kubeadm-config: kubeadm did not make this cluster, or it was deleted. "
-            "Nothing was written. Restore it (kubeadm init phase upload-config kubeadm --config FILE)."
+            f"Nothing was written. {advice.RESTORE_KUBEADM_CONFIG}"
         )
     data: t.Mapping[str, str] = item.get("data") or {}
     if not data.get(CLUSTER_CONFIGURATION):
         raise WorkloadError(
-            f"{kubeadm_document.OBJECT} has no key {CLUSTER_CONFIGURATION}; nothing was written. "
-            "Restore it (kubeadm init phase upload-config kubeadm --config FILE)."
+            f"{kubeadm_document.OBJECT} has no key {CLUSTER_CONFIGURATION}; nothing was written. {advice.RESTORE_KUBEADM_CONFIG}"
         )
     stored = kubeadm_document.read(data[CLUSTER_CONFIGURATION], "clusterConfiguration")
     warnings: list[str] = []

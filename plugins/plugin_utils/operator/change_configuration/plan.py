@@ -18,6 +18,7 @@ from typing import Any
 from ....module_utils.common import settings
 from ....module_utils.common.violations import Report, Violation
 from ...kubeadm.configuration import patch as configuration_patch
+from ...objects import advice
 from ...objects.actions import FieldError
 from ..planner_types import PARALLEL, SERIAL, ClusterFacts, GroupPlan, RefusedAction
 from . import unchangeable_fields as configuration_rules
@@ -227,7 +228,7 @@ def _require_settled(facts: ClusterFacts) -> None:
 def _read_cluster(facts: ClusterFacts, path: str) -> configuration_patch.Stored:
     if not facts.cluster_configuration:
         rule = "ConfigMap kube-system/kubeadm-config could not be read, or has no ClusterConfiguration"
-        raise RefusedAction(path, None, rule, "Restore it (kubeadm init phase upload-config kubeadm --config FILE).")
+        raise RefusedAction(path, None, rule, f"Where it is missing: {advice.RESTORE_KUBEADM_CONFIG}")
     try:
         return configuration_patch.read_cluster_configuration(facts.cluster_configuration)
     except configuration_patch.UnreadableConfiguration as error:

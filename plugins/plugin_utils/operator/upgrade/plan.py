@@ -17,6 +17,7 @@ from ....module_utils.common.kubernetes_versions import Version, parse, read_ver
 from ....module_utils.common.violations import ManifestError
 from ...kubeadm import etcd_releases
 from ...kubeadm.configuration import any_form, kinds
+from ...objects import advice
 from ...objects.actions import FieldError
 from ...objects.kinds import LABEL_DEPLOYMENT_NAME
 from .. import command_type, node_selector
@@ -242,8 +243,7 @@ def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | 
     """Return the version in kubeadm-config; refuse what the new kubeadm can't read."""
     if not cluster.cluster_configuration:
         rule = "the cluster keeps no ConfigMap kubeadm-config, without which kubeadm does not upgrade"
-        fix = "Upload it: kubeadm init phase upload-config kubeadm --config FILE."
-        raise RefusedAction(PATH, None, rule, fix)
+        raise RefusedAction(PATH, None, rule, advice.RESTORE_KUBEADM_CONFIG)
     try:
         read = any_form.read(cluster.cluster_configuration, "ConfigMap kube-system/kubeadm-config")
     except ManifestError as error:
@@ -251,7 +251,10 @@ def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | 
     number = kinds.api_number(read.api_versions.get("clusterConfiguration", ""))
     if number is not None and not kubernetes_versions.readable_by(str(target), number):
         rule = f"kubeadm of {target} does not read the cluster's configuration, {kubernetes_versions.api(number).api_version}"
-        fix = "Migrate it with the present kubeadm: kubeadm config migrate, then kubeadm init phase upload-config kubeadm."
+        fix = (
+            "Migrate it with the present kubeadm: write the ConfigMap's ClusterConfiguration to a file OLD, kubeadm config migrate --old-config OLD "
+            "--new-config NEW, then kubeadm init phase upload-config kubeadm --config NEW."
+        )
         if kubernetes_versions.written_later(str(target), number):
             fix = (
                 "It is a newer version's, as a rollout that was taken back leaves it. Write what the KubeadmControlPlane says: the module "

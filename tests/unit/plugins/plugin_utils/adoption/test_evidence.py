@@ -71,8 +71,9 @@ def test_a_spare_host_and_one_whose_api_is_down_are_told_apart(hand: HandMade) -
     hand.changes["host-1"] = lambda answer: answer["observation"]["machine"].update(staticPodManifests=[])
     hand.changes["host-2"] = lambda answer: answer["observation"]["api"].update(answers=False, message="refused")
     hand.changes["host-3"] = lambda answer: answer["observation"]["objects"].update(kubeadmConfig=None)
-    reasons = [problem.reason for name in hand.names for _host, problem in [hand.read(name)] if problem is not None]
-    assert reasons == ["NotAControlPlane", "APIUnreachable", "NotMadeByKubeadm"]
+    problems = [problem for name in hand.names for _host, problem in [hand.read(name)] if problem is not None]
+    assert [each.reason for each in problems] == ["NotAControlPlane", "APIUnreachable", "NotMadeByKubeadm"]
+    assert "kubeadm --config FILE" in problems[-1].fix
 
 
 @pytest.mark.parametrize("what", ["ca", "sa", "etcd"])

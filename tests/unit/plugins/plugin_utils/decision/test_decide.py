@@ -340,6 +340,8 @@ class TestBeforeEverythingElse:
         ):
             builder.workload["initialized"] = False
             assert step(builder) == ("blocked", "KubeadmConfigNotFound")
+            [blocked] = decide(builder.build())["blockedOn"]
+            assert "kubeadm --config FILE" in blocked["fix"] and "docs/workload.md" in blocked["fix"]
 
     def test_nor_does_the_status_remember_it(self) -> None:
         """A machine has joined, and nothing else says that there is a control plane."""
