@@ -57,8 +57,8 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
         failure_domain: where a new machine goes; empty where the cluster has no failure domains.
 
     The order leaves nothing behind that a later run would not complete: an InfraMachine without a Machine that says so is a
-    prepared machine, a KubeadmConfig without one is taken over by the Machine of its name. A remediation in progress is handed on to
-    the machine that replaces the removed one, and only then taken off the control plane
+    prepared machine, a KubeadmConfig without one is made what this step wants and goes to the Machine of its name. A remediation in
+    progress is handed on to the machine that replaces the removed one, and only then taken off the control plane
     (docs/reference/cluster_api.md, "Remediation").
     """
     if name is None:
@@ -67,15 +67,25 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
     control_plane = t.cast(Object, objects.control_plane)
     if name not in objects.infrastructure_machines:
         create_infrastructure_machine(objects, name, failure_domain)
-    if name not in objects.kubeadm_configs:
-        config = without_zero_values(_kubeadm_config(objects, control_plane, kind, name))
-        objects.kubeadm_configs[name] = objects.store.create(config)
+    _keep_config(objects, without_zero_values(_kubeadm_config(objects, control_plane, kind, name)))
     if objects.machine(name) is None:
         made = machine_object(objects, control_plane, name, failure_domain)
         _note_rollout(made, control_plane)
         objects.machines.append(objects.store.create(made))
         _hand_over_remediation(objects, control_plane)
     return name
+
+
+def _keep_config(objects: ClusterObjects, wanted: Object) -> None:
+    name = str(wanted["metadata"]["name"])
+    if name not in objects.kubeadm_configs:
+        objects.kubeadm_configs[name] = objects.store.create(wanted)
+    elif not objects.has_machine(name):
+        # Left by a run that ended before it made the Machine. That run's step may have been another one (kubeadm init), and its spec an older one;
+        # nothing was started with it, or the Machine would have been made again (reconcile/deleted/deleted_machines.py).
+        objects.kubeadm_configs[name] = objects.store.modify(
+            KUBEADM_CONFIG, objects.namespace, name, lambda stored: stored.update(spec=wanted["spec"])
+        )
 
 
 def _note_rollout(made: Object, control_plane: Object) -> None:
