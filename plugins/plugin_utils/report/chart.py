@@ -188,7 +188,8 @@ class _Picture:
             return
         self._row("endpoint")
         if answered is not None:
-            self._bar(answered, run.last, _BAND, "good", "answers", f"answers from {clock(answered)}")
+            until = run.endpoint_known_until()
+            self._bar(answered, until, _BAND, "good", "answers", f"answers from {clock(answered)}")
         for begin, end in gaps:
             self._bar(
                 begin,
@@ -206,7 +207,7 @@ class _Picture:
         if not found:
             return
         self._row("etcd's leader")
-        ends = [time for time, _name in found[1:]] + [self._run.etcd_known_until()]
+        ends = [time for time, _name in found[1:]] + [self._run.leader_known_until()]
         for number, ((begin, name), end) in enumerate(zip(found, ends)):
             label = _fitting(name, self._x(end) - self._x(begin) - 10)
             self._bar(begin, end, _BAND, f"leader l{number % 2}", label, f"{name} leads from {clock(begin)}")
@@ -246,7 +247,7 @@ class _Picture:
         voters = self._steps([(time, y(each)) for time, each, _quorum in votes])
         quorum = self._steps([(time, y(each)) for time, _voters, each in votes])
         first = self._x(votes[0][0])
-        area = f"{voters} L {self._x(self._run.etcd_known_until()):g} {bottom:g} L {first:g} {bottom:g} Z"
+        area = f"{voters} L {self._x(self._run.votes_known_until()):g} {bottom:g} L {first:g} {bottom:g} Z"
         told = ", ".join(f"{clock(time)}: {count(each, 'voter')}, quorum {needed}" for time, each, needed in votes)
         self._parts += [
             el("g", el("title", told), el("path", d=area, class_="area"), el("path", d=voters, class_="voters")),
@@ -258,7 +259,7 @@ class _Picture:
         path = f"M {self._x(points[0][0]):g} {points[0][1]:g}"
         for time, y in points[1:]:
             path += f" H {self._x(time):g} V {y:g}"
-        return f"{path} H {self._x(self._run.etcd_known_until()):g}"
+        return f"{path} H {self._x(self._run.votes_known_until()):g}"
 
     def _axis(self, bottom: float) -> list[Element]:
         room = 6 if self._width >= WIDE else 4

@@ -127,18 +127,33 @@ class Run:
                 changes.append((time, voters, Figures(voters, voters).quorum if voters else 0))
         return changes
 
-    def etcd_known_until(self) -> float:
-        """Return up to when votes and leader are known.
+    def votes_known_until(self) -> float:
+        """Return up to when etcd's voters are known.
 
-        An observation after it could not ask etcd.
+        A step that changed them tells of them, too.
         """
-        last = 0.0
-        for each in self.states:
-            if each.voters is not None:
-                last = 0.0
-            elif not last:
-                last = each.time
-        return last or self.last
+        return max(
+            [self._seen_until(lambda each: each.voters is not None), *(time for time, *_figures in self.votes())]
+        )
+
+    def leader_known_until(self) -> float:
+        """Return up to when etcd's leader is known."""
+        return self._seen_until(lambda each: bool(each.leader))
+
+    def endpoint_known_until(self) -> float:
+        """Return up to when it is known whether the endpoint answers.
+
+        Where there was a watcher, to the run's end.
+        """
+        return self.last if self.watched_gaps is not None else self._seen_until(lambda each: each.endpoint is not None)
+
+    def _seen_until(self, seen: t.Callable[[State], bool]) -> float:
+        """Return when something was last seen.
+
+        The run's end, where its last observation saw it.
+        """
+        times = [each.time for each in self.states if seen(each)]
+        return self.last if self.states and seen(self.states[-1]) else max(times, default=self.began)
 
     def leaders(self) -> list[tuple[float, str]]:
         """Return (time, name of etcd's leader) at each change that was seen."""

@@ -141,7 +141,9 @@ def test_the_journal_of_real_machines() -> None:
     }
     assert [(voters, quorum) for _time, voters, quorum in created.votes()] == [(1, 1), (2, 2), (3, 2)]
     assert [name for _time, name in created.leaders()] == ["my-control-plane-mjqgv"] and created.endpoint_gaps() == []
-    assert deleted.etcd_known_until() < deleted.last, "nobody can ask an etcd that is deleted"
+    assert deleted.leader_known_until() <= deleted.votes_known_until() < deleted.last, (
+        "nobody can ask an etcd that is deleted"
+    )
     assert len(found.certificates) == 19 and "etcd's voters" not in [
         name for name, _value, _remark in words.figures(found)
     ]

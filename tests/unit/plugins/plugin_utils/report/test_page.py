@@ -188,6 +188,38 @@ def test_a_picture_has_each_steps_bar_where_the_journal_has_it(reports: list[mod
         assert float(each.get("x") or 0) + float(each.get("width") or 0) <= width
 
 
+@pytest.mark.parametrize(
+    ("watched", "last", "ends"),
+    [
+        (None, {}, {"endpoint": 50, "leader": 50, "voters": 60}),
+        ([], {}, {"endpoint": 101, "leader": 50, "voters": 60}),
+        (None, {"voters": 3, "healthy": 1, "quorum": 2}, {"endpoint": 50, "leader": 50, "voters": 101}),
+        (None, {"endpoint": True}, {"endpoint": 101, "leader": 50, "voters": 60}),
+    ],
+    ids=["nothing was reached", "with a watcher", "etcd has no leader", "etcd was not asked"],
+)
+def test_a_picture_shows_no_longer_than_it_was_known(
+    tmp_path: Path, watched: t.Optional[list[model.Span]], last: dict[str, t.Any], ends: dict[str, int]
+) -> None:
+    life = Life(tmp_path / "store")
+    seen: dict[str, t.Any] = {"replicas": 2, "leader": MACHINES[0], "endpoint": True, "healthy": 2, "quorum": 2}
+    life.step(0, 40, "join", MACHINES[1], votersBefore=1, votersAfter=2, voters=1, **seen)
+    life.step(50, 60, "join", MACHINES[2], votersBefore=2, votersAfter=3, voters=2, **seen)
+    life.fact(100, "state", "the last look", replicas=3, **last)
+    life.close(101, "waits")
+    [run] = journal_runs.read(life.journal.entries(), "default", "prod", watched=watched).runs
+    drawn = chart.picture(run, "prod", "k")
+    bars = {each.findtext("title"): each.find("rect") for each in drawn.iter("g")}
+    found = {}
+    for name, title in (("endpoint", "answers from 12:00:00"), ("leader", f"{MACHINES[0]} leads from 12:00:00")):
+        bar = bars[title]
+        assert bar is not None
+        found[name] = float(bar.get("width") or 0)
+    [voters] = [each.get("d") or "" for each in drawn.iter("path") if each.get("class") == "voters"]
+    found["voters"] = float(voters.split()[-1]) - 196
+    assert found == {name: pytest.approx(end / 101 * (chart.WIDE - 206), abs=0.2) for name, end in ends.items()}
+
+
 def test_markdown_keeps_texts_of_others_in_code_spans(reports: list[model.ClusterReport]) -> None:
     text = markdown.markdown([hostile()])
     outside = re.sub(r"`[^`]*`", "", text)
