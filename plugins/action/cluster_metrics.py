@@ -19,12 +19,13 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "directory": {"type": "path", "required": True},
         "backup_directory": {"type": "path", "default": ""},
+        "manifests": {"type": "list", "elements": "path", "default": []},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Observe the cluster and write its file.
 
-        The files of a cluster that is gone are removed.
+        The files of a cluster that is gone are removed. One that has a manifest is not gone: its first run may have failed.
         """
         if not arguments["directory"]:
             raise ControlPlaneFailure(
@@ -38,7 +39,7 @@ class ActionModule(ControlPlaneAction):
         title = f"{arguments['namespace']}/{arguments['cluster']}"
         if file is None:
             self.refuse_moved(arguments)
-            removed = files.remove()
+            removed = [] if arguments["manifests"] else files.remove()
             said = f"the store has no Cluster {title}, so there are no metrics of it"
             self.progress(arguments["cluster"], said)
             return {"changed": bool(removed), "file": "", "msg": said}

@@ -17,7 +17,8 @@ description:
   - Observes the cluster as M(kubeadm.control_plane.cluster_status) does and writes what it shows as metrics, for the textfile collector of Prometheus'
     node_exporter. The page C(docs/metrics.md) has a table of them.
   - Changes nothing in the cluster, takes no lock and can run beside a reconcile.
-  - Each cluster of each store has a file of its own, which is replaced as a whole. Files of a cluster that the store doesn't have are removed.
+  - Each cluster of each store has a file of its own, which is replaced as a whole. Files of a cluster that the store doesn't have are removed, but see
+    O(manifests).
 options:
   directory:
     description: The folder that node_exporter is given with C(--collector.textfile.directory). It must be there.
@@ -27,6 +28,13 @@ options:
     description: The folder of the backups, as of O(kubeadm.control_plane.cluster_backup#module:directory). Without it there are no metrics of backups.
     type: path
     default: ""
+  manifests:
+    description:
+      - See O(kubeadm.control_plane.cluster#module:manifests). They are not read. Where there are any, a cluster that the store doesn't have isn't gone, and the
+        files of its last run and last health check stay.
+    type: list
+    elements: path
+    default: []
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

@@ -115,6 +115,15 @@ def test_a_cluster_that_is_gone_leaves_no_file(folder: Folder) -> None:
     assert folder.write()["file"] == "" and not list(folder.metrics.iterdir())
 
 
+def test_a_first_run_that_failed_is_told_of_as_long_as_there_is_a_manifest(folder: Folder) -> None:
+    """Nothing was stored, and no other alert knows of the cluster."""
+    folder.lose()
+    folder.end(error="spec.replicas: 2 is even", started={})
+    result = folder.write(manifests=[str(folder.path / "prod.yaml")])
+    assert not result["changed"] and folder.result() == "failed"
+    assert folder.write()["changed"] and not list(folder.metrics.iterdir())
+
+
 def test_a_missing_folder_fails_also_where_there_is_no_cluster(folder: Folder) -> None:
     """Nothing is known of the cluster yet, and the name of the folder is wrong all the same."""
     folder.lose()
