@@ -16,6 +16,7 @@ from prometheus import DASHBOARD, RULES, promtool
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.role_variables import SETTINGS
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.metrics.text import PREFIX, RUN, STATE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import pause
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
@@ -215,6 +216,42 @@ def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
     }
     (tmp_path / "tests.yml").write_text(yaml.safe_dump(document))
     assert "SUCCESS" in promtool("test", "rules", "tests.yml", folder=tmp_path)
+
+
+def test_a_health_check_that_failed_is_cleared_by_what_the_alert_says(tmp_path: Path) -> None:
+    """Its end is in a file of its own: no reconcile clears it."""
+    alert = alerts()["ControlPlaneRunFailed"]
+    tests = []
+    for playbook, cleared_by in (("reconcile", "reconcile"), ("delete", "reconcile"), ("health_check", "health_check")):
+        labels = {"store": "s", "cluster_namespace": "default", "cluster_name": "prod"}
+        labels |= {"playbook": playbook, "result": "failed"}
+        command = (
+            f"ansible-playbook -i hosts.yml -i inventory.clusters.yml kubeadm.control_plane.{cleared_by} --limit prod"
+        )
+        notes = {}
+        for name, text in alert["annotations"].items():
+            chosen = re.sub(r"\{\{ if .*\{\{- end \}\}", command, text, flags=re.DOTALL)
+            notes[name] = re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found, labels=labels: labels[found[1]], chosen)
+        assert notes["to_type"].endswith(f":\n{command}")
+        series = ",".join(f'{name}="{value}"' for name, value in labels.items())
+        expected = {"exp_labels": {**labels, **alert["labels"]}, "exp_annotations": notes}
+        tests.append(
+            {
+                "interval": "1m",
+                "input_series": [{"series": f"{PREFIX}last_run_info{{{series}}}", "values": "1x5"}],
+                "alert_rule_test": [
+                    {"eval_time": "5m", "alertname": "ControlPlaneRunFailed", "exp_alerts": [expected]}
+                ],
+            }
+        )
+    document = {"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": tests}
+    (tmp_path / "tests.yml").write_text(yaml.safe_dump(document))
+    assert "SUCCESS" in promtool("test", "rules", "tests.yml", folder=tmp_path)
+
+
+def test_the_alert_of_a_pause_names_the_namespaces_too() -> None:
+    typed = alerts()["ControlPlanePaused"]["annotations"]["to_type"]
+    assert f"kubectl -n {{{{ $labels.cluster_namespace }}}} delete configmap {pause.NAME}" in typed
 
 
 def test_promtool_takes_the_rules() -> None:
