@@ -221,7 +221,8 @@ class ActionModule(ControlPlaneAction):
                 raise ControlPlaneFailure(
                     f"kubeadm has joined machine {self._name}, and its etcd member was not promoted from a learner to a voter within "
                     f"{arguments['timeout']} s: {why} Everything else works as before. Run reconcile again: it resumes where this run stopped. "
-                    f"{self._ways_out()}"
+                    "Nothing else is done before that, and no other machine is replaced. If it can't get its vote, because another voter is lost for good, "
+                    f"say, have it replaced {advice.replace(self._name)}: without a vote nothing is lost with it."
                 )
 
     def _learner(

@@ -23,7 +23,7 @@ from .conditions.cluster import cluster_conditions
 from .conditions.control_plane import control_plane_conditions, initialized
 from .conditions.status_fields import cluster_status, control_plane_status, machine_status
 from .creation.adoption import adopt
-from .creation.bootstrap import has_failed, under_way
+from .creation.bootstrap import has_failed, how_it_ended, under_way
 from .creation.foundation import foundation, kubeconfig_told
 from .creation.growth import foreign_control_plane, go_on, initialize
 from .creation.unstarted import unstarted
@@ -322,12 +322,7 @@ def _with_what_is_wrong(
 
 
 def _failed(context: Context, machine: MachineView) -> Outcome:
-    unsaid = (
-        "no reason recorded"
-        if machine.bootstrap == terms.FAILED
-        else "its end was not observed, and it does not answer"
-    )
-    said = machine.bootstrap_message or machine.infrastructure_gone or unsaid
+    said = machine.bootstrap_message or machine.infrastructure_gone or how_it_ended(machine)
     removal = remove_joiner(context, machine, "BootstrapFailed", f"its bootstrap failed ({said})")
     return retried(context, machine, removal)
 

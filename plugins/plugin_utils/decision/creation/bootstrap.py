@@ -70,11 +70,11 @@ def under_way(view: View, machine: MachineView) -> bool:
     """Return whether a machine's bootstrap comes before everything else.
 
     True also where kubeadm can't run any more, and the machine neither answers nor is to be removed: each run asks the
-    machine until it reports its result.
+    machine until it reports its result. One whose learner got no vote is asked until then, too.
     """
     if machine.bootstrap != terms.RUNNING or _is_off(view, machine):
         return False
-    return may_run(view, machine) or not asked_to_go(machine)
+    return not asked_to_go(machine) or (may_run(view, machine) and not _has_no_vote(machine))
 
 
 def has_failed(view: View, machine: MachineView) -> bool:
@@ -83,6 +83,23 @@ def has_failed(view: View, machine: MachineView) -> bool:
     It counts as failed where kubeadm can't run there any more and the machine is to be removed.
     """
     return machine.bootstrap == terms.FAILED or (machine.bootstrap == terms.RUNNING and not under_way(view, machine))
+
+
+def _has_no_vote(machine: MachineView) -> bool:
+    """Return whether kubeadm has ended and left a learner.
+
+    It ended well on the machine; nothing is added there any more, and no vote is lost with it.
+    """
+    return machine.unit.get("state") == terms.SUCCEEDED and machine.member is not None and machine.member.learner
+
+
+def how_it_ended(machine: MachineView) -> str:
+    """Return how a failed bootstrap without a recorded reason ended."""
+    if machine.bootstrap == terms.FAILED:
+        return "no reason recorded"
+    if _has_no_vote(machine):
+        return "kubeadm has ended there, and its etcd member got no vote"
+    return "its end was not observed, and it does not answer"
 
 
 def ended_unseen(view: View, machine: MachineView) -> bool:

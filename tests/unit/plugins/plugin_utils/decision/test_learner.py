@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from builders import Builder, cluster, healthy, member_id
+from rules import REMEDIATE_MACHINE, dead, short, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
@@ -94,3 +95,41 @@ def test_a_join_under_way_is_gone_on_with_beside_its_learner() -> None:
     etcd["statuses"][member_id("m2")] = {"healthy": True, "message": ""}
     decision = decide(builder.build())
     assert (decision["action"], decision["target"]["machine"], decision["target"]["resume"]) == ("join", "m2", True)
+
+
+def unpromoted(host: str = "Succeeded", **member: bool) -> Builder:
+    """m4 joined while m2, a voter, was lost for good: with four voters and two healthy ones etcd would have no quorum if m4 failed."""
+    builder = healthy(3, replicas=5).machine("m4", "Running", age=60).says("m4", host)
+    builder.member("m4", **{"learner": True, "healthy": False, **member})
+    return witness(dead(builder, "m2").annotate(REMEDIATE_MACHINE, "", "m2"), "m3")
+
+
+@pytest.mark.parametrize("healthy_learner", [False, True])
+@pytest.mark.parametrize("wanted", ["user", "health check", "deletion"])
+def test_a_learner_without_a_vote_goes_when_it_is_wanted_gone_and_a_voter_that_died_after_it(
+    wanted: str, healthy_learner: bool
+) -> None:
+    """It holds up every repair, and nothing is lost with it; else nothing but giving up its bootstrap would end that."""
+    builder = unpromoted(healthy=healthy_learner)
+    assert short(decide(builder.build())) == "~m4"
+    if wanted == "user":
+        builder.annotate(REMEDIATE_MACHINE, "", "m4")
+    elif wanted == "health check":
+        builder.marked("m4")
+    else:
+        builder.deleting("m4")
+    decision = decide(builder.build())
+    assert short(decision) == "-m4" and decision["target"]["memberID"] == member_id("m4")
+    assert decision["quorum"]["before"] == decision["quorum"]["after"]
+    if wanted != "deletion":
+        assert "its etcd member got no vote" in decision["reasons"][0]["message"]
+    assert [short(each) for each in plan(builder.build())][:2] == ["-m4", "-m2"]
+
+
+@pytest.mark.parametrize(
+    "builder",
+    [unpromoted("Running"), unpromoted(learner=False, healthy=True)],
+    ids=["kubeadm is at work", "it votes, and that is recorded first"],
+)
+def test_only_a_learner_whose_kubeadm_has_ended_goes_for_a_mark(builder: Builder) -> None:
+    assert short(decide(builder.annotate(REMEDIATE_MACHINE, "", "m4").build())) == "~m4"
