@@ -27,7 +27,6 @@ from ..plugin_utils.objects import advice, kinds, origin
 from ..plugin_utils.objects.etcd_member import recorded_cluster
 from ..plugin_utils.objects.restore_note import BEGUN, DONE
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
-from ..plugin_utils.records.resource_sets import stored_resource_sets
 from ..plugin_utils.records.secret_values import secret_value
 from ..plugin_utils.store import pause
 
@@ -108,9 +107,7 @@ class ActionModule(ControlPlaneAction):
         )
         done = self._restore(objects, choice, path, arguments)
         at = str(done.get("finishedAt") or "")
-        if choice.source.kind != restore_choice.DATA:
-            # A snapshot lacks what was applied after it.
-            stored_resource_sets.forget_applied(objects.store, objects.cluster, choice.source.taken_at)
+        left = begun_restore.forget_applied(objects, choice)
         begun_restore.note(
             objects, {"state": DONE, "consent": choice.consent, "at": at}, self._cluster_id(objects, choice)
         )
@@ -119,7 +116,7 @@ class ActionModule(ControlPlaneAction):
         said = (
             f"etcd of {objects.title} was restored on machine {choice.machine} to revision {choice.source.revision}, from"
             f" {choice.source.title()}; the data of before is in {done.get('dataBefore') or 'no folder: there was none'} there."
-            " Restart the kubelet of every worker node: it may hold what is no longer true."
+            " Restart the kubelet of every worker node: it may hold what is no longer true." + left
         )
         if entry:
             journal.outcome(entry, "succeeded", said)

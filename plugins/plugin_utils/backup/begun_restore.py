@@ -16,7 +16,9 @@ from ...module_utils.common.values import format_time, parse_time
 from ..calls.failure import ControlPlaneFailure
 from ..objects import kinds, restore_note
 from ..records.cluster_objects import CONTROL_PLANE, MACHINE, ClusterObjects, Object
-from .restore_choice import Choice, of_document
+from ..records.resource_sets import stored_resource_sets
+from ..store.base import StoreError
+from .restore_choice import DATA, Choice, of_document
 
 Infos = t.Mapping[str, t.Mapping[str, t.Any]]
 # States of a restore on its machine (module_utils/etcd/restore/recorded_unit.py) that no other can take the place of.
@@ -58,6 +60,24 @@ def note(objects: ClusterObjects, document: t.Optional[dict[str, t.Any]], cluste
             stored.setdefault("status", {})["etcdClusterID"] = cluster_id
 
     objects.store.modify(CONTROL_PLANE, objects.namespace, control_plane["metadata"]["name"], write)
+
+
+def forget_applied(objects: ClusterObjects, choice: Choice) -> str:
+    """Forget what ClusterResourceSets applied after the snapshot.
+
+    A snapshot lacks it. Returns what is to be done where that failed, "" otherwise: etcd is restored by then, and that is noted all the same.
+    """
+    if choice.source.kind == DATA:
+        return ""
+    try:
+        stored_resource_sets.forget_applied(objects.store, objects.cluster, choice.source.taken_at)
+    except StoreError as error:
+        return (
+            " What ClusterResourceSets applied after the snapshot still counts as applied, so that reconcile does not apply it again: delete the "
+            f"ClusterResourceSetBinding {objects.namespace}/{objects.name} in the store, and the next reconcile applies everything again. "
+            f"Forgetting it failed: {error}"
+        )
+    return ""
 
 
 def mark(objects: ClusterObjects, name: str, restored: str, *, stopped: bool) -> None:

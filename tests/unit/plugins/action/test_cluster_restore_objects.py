@@ -58,3 +58,17 @@ def test_what_was_applied_after_the_snapshot_is_applied_again(world: World, from
     left = [{"clusterResourceSetName": "one", "resources": [before]}]
     found = world.store.get(BINDING, "default", "prod") or {}
     assert found["spec"]["bindings"] == (left if from_snapshot else sets)
+
+
+def test_a_binding_that_cannot_be_read_keeps_no_restore_from_its_end(world: World, tmp_path: Path) -> None:
+    """etcd works by then: that it was restored is noted, and what is to be done is told."""
+    kind = {"apiVersion": "addons.cluster.x-k8s.io/v1beta2", "kind": "ClusterResourceSetBinding"}
+    metadata = {"name": "prod", "namespace": "default"}
+    world.store.create({**kind, "metadata": metadata, "spec": {"clusterName": "prod", "bindings": []}})
+    world.snapshots = [KEPT]
+    consent = world.run(check=True)["consent"]
+    [path] = tmp_path.rglob("clusterresourcesetbinding*/prod.yaml")
+    path.write_text("{")
+    done = world.run(consent=consent)
+    assert not done.get("failed") and "delete the ClusterResourceSetBinding default/prod" in done["msg"]
+    assert world.note()["state"] == "Done"
