@@ -154,7 +154,9 @@ def record_on_control_plane(
         wanted = objects.store.modify(CONTROL_PLANE, objects.namespace, stored["metadata"]["name"], change)
     kept = wanted["spec"].get("version")
     if version and kept != version:
-        changed.append(f"spec.version is {kept}, {newer_stays(version)}")
+        changed.append(
+            f"spec.version is {kept}, {newer_stays(version)}; where a manifest states another, reconcile brings that one"
+        )
     elif version and stored["spec"].get("version") != version:
         changed.append(f"spec.version is {version}")
     if patch is not None and wanted["spec"] != stored["spec"]:

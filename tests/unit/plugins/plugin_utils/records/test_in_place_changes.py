@@ -227,6 +227,7 @@ def test_a_newer_version_of_the_control_plane_stays(workspace: OperatorWorkspace
     read_before.store.modify(CONTROL_PLANE, "default", name, lambda each: each["spec"].update(version=asked))
     first, *more = in_place_changes.record_on_control_plane(read_before, "v1.21.0", PATCH, "a")
     assert f"spec.version is {asked}, which is newer than v1.21.0, and stays" in first and len(more) == 1
+    assert "where a manifest states another, reconcile brings that one" in first
     assert in_place_changes.record_on_control_plane(objects_of(workspace), "v1.21.0", PATCH, "a") == [first]
     spec = t.cast(Object, objects_of(workspace).control_plane)["spec"]
     assert spec["version"] == asked and spec["kubeadmConfigSpec"]["clusterConfiguration"] == PATCH
