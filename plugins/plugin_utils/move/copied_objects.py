@@ -26,7 +26,7 @@ from ..store.lock.any_store import Locks
 from ..store.lock.marks import MOVING
 from ..store.read_once import OF_NAMESPACE
 from . import deletion_marks
-from .graph import Graph, Key, key_of, used_by_others
+from .graph import Graph, Key, can_be_shared, key_of, used_by_others
 
 # A store's own fields of metadata; no other store can be told since when something is being deleted (deletion_marks.py).
 _OWN = (
@@ -306,7 +306,9 @@ class Copies:
                 "it was made there and not moved there; writing over it could take something away that is needed",
                 "Nothing of it was changed. Look whether this is the right store and namespace; delete it there where it is needed no more.",
             )
-        others = [each for each in self._kept if each.cluster != graph.cluster] if differs else []
+        # A kept cluster is read with its provider's kinds, which this one may have none of, nor a right to read.
+        asked = differs and (key_of(obj) not in graph.own or can_be_shared(kind_ref))
+        others = [each for each in self._kept if each.cluster != graph.cluster] if asked else []
         user = next((each.cluster for each in others if each.get(key_of(obj))), None)
         if user is not None:
             raise NotTheSame(

@@ -187,6 +187,13 @@ class Graph:
 
 # Everything that is defined, whichever of it a cluster has.
 _KINDS: t.Sequence[KindRef] = tuple((definitions.group_of(each.name), each.name) for each in definitions.KINDS)
+# What names no cluster itself.
+_NAMED = (SECRET, stored_resource_sets.CONFIG_MAP, stored_resource_sets.RESOURCE_SET)
+
+
+def can_be_shared(kind_ref: KindRef) -> bool:
+    """Return whether several clusters may use one object of this kind."""
+    return kind_ref in _NAMED or kind_ref[1].endswith("Template")
 
 
 def used_by_others(store: Store, namespace: str, cluster: str, key: Key) -> bool:
@@ -195,7 +202,7 @@ def used_by_others(store: Store, namespace: str, cluster: str, key: Key) -> bool
     An object that this cluster only names.
     """
     kind_ref, name = key
-    if kind_ref in (SECRET, stored_resource_sets.CONFIG_MAP, stored_resource_sets.RESOURCE_SET):
+    if kind_ref in _NAMED:
         # Whose it is can't be told: it is a person's own, or another cluster has it, too.
         return True
     for other in store.list(CONTROL_PLANE, namespace):

@@ -18,7 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move import 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move.graph import Graph, Key
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.resource_sets import stored_resource_sets
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Object, Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Object, Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import marks
 
@@ -127,6 +127,57 @@ def test_a_move_that_had_begun_does_not_write_over_it_either(files: Options, tar
     change(opened(files), "ConfigMap")
     assert not move_other(files, target).get("failed")
     assert opening.open_locks(target).mark("default", OTHER) is None
+
+
+def test_of_what_is_one_clusters_alone_no_other_is_asked(files: Options, target: Options) -> None:
+    """A kept cluster may have what can't be read there: it keeps no move from being resumed after a change."""
+    assert not move_other(files, target).get("failed")
+    here, there = opened(files), opened(target)
+    copies = copied_objects.Copies(there, "default", "there", locks=opening.open_locks(target))
+    copies.bring(Graph(here, *AT))
+    infrastructure = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "OtherCluster", "name": OTHER}
+    there.modify(CLUSTER, "default", OTHER, lambda each: each["spec"].update(infrastructureRef=infrastructure))
+    folder = Path(target["path"]) / "default" / "othermachine.infrastructure.cluster.x-k8s.io"
+    folder.mkdir()
+    (folder / "m.yaml").write_text("{")
+    here.modify(CONTROL_PLANE, "default", f"{NAME}-control-plane", lambda each: each["spec"].update(replicas=5))
+    copies.bring(Graph(here, *AT))
+    assert there.get(CONTROL_PLANE, "default", f"{NAME}-control-plane")["spec"]["replicas"] == 5  # type: ignore[index]
+    change(here, "Secret")
+    with pytest.raises(StoreError, match=r"m\.yaml"):
+        copies.bring(Graph(here, *AT))
+
+
+def test_a_template_that_a_kept_clusters_machine_alone_names_is_not_written_over(
+    files: Options, target: Options
+) -> None:
+    """Its control plane names a newer one already, and the machine is compared with the one that it was made from."""
+    assert not move_other(files, target).get("failed")
+    here, there = opened(files), opened(target)
+    machine = here.list((TEMPLATE[0], "AcmeMachine"), "default")[0]
+    template = key_in(here, "template")
+    cloned = {
+        "cluster.x-k8s.io/cloned-from-groupkind": f"{TEMPLATE[1]}.{TEMPLATE[0]}",
+        "cluster.x-k8s.io/cloned-from-name": template[2],
+    }
+    there.create(
+        {
+            **machine,
+            "metadata": {**_metadata("m"), "labels": {"cluster.x-k8s.io/cluster-name": OTHER}, "annotations": cloned},
+        }
+    )
+    newer = {**there.get(*template), "metadata": _metadata("newer")}  # type: ignore[arg-type,dict-item]
+    there.create(newer)
+    reference = {"apiGroup": TEMPLATE[0], "kind": TEMPLATE[1], "name": "newer"}
+    there.modify(
+        CONTROL_PLANE,
+        "default",
+        "other-control-plane",
+        lambda each: each["spec"]["machineTemplate"]["spec"].update(infrastructureRef=reference),
+    )
+    change(here, "template")
+    with pytest.raises(copied_objects.NotTheSame, match="with other contents"):
+        copied_objects.Copies(there, "default", "there", locks=opening.open_locks(target)).bring(Graph(here, *AT))
 
 
 @pytest.mark.parametrize("mark", [marks.EXPORT, marks.ARRIVING, marks.MOVED])
