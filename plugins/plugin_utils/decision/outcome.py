@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from ...module_utils.common.kubernetes_facts import certificates_dir
+from ...module_utils.common.kubernetes_facts import DEFAULT_CERTIFICATES_DIR, certificates_dir
 from ...module_utils.common.values import condition_in, parse_time
 from ..objects import kinds
 from ..objects.advice import AUTHORITY_ENDED
@@ -169,7 +169,13 @@ class Context:
                 f"Secret {kinds.secret_name(self.view.name, purpose)} has no tls.key, and neither files nor preKubeadmCommands bring the certificates "
                 f"that it signs, such as {folder}/{name}: kubeadm makes no control plane machine without them"
             )
-            fix = "Put tls.key back into the Secret, or have files or preKubeadmCommands of spec.kubeadmConfigSpec bring these certificates to each machine."
+            fix = "Put tls.key back into the Secret, or have files or preKubeadmCommands of spec.kubeadmConfigSpec bring these certificates to each machine"
+            # A machine with certificates in the default folder is refused; what an image has elsewhere can't be known.
+            fix += (
+                "."
+                if folder == DEFAULT_CERTIFICATES_DIR
+                else '. Where its image has them, preKubeadmCommands: ["true"] says so, and has every machine replaced.'
+            )
             found.append(Trouble(CERTIFICATES_AVAILABLE, CERTIFICATES_NOT_AVAILABLE, text, fix, False, gates=False))
         return found
 

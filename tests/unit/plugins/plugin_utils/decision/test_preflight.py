@@ -168,6 +168,16 @@ def test_without_its_key_no_machine_joins_unless_something_brings_its_certificat
     assert said == [*refused, *[("join", False)] * 3, *none, *[("none", False)] * 3]
 
 
+@pytest.mark.parametrize(("folder", "named"), [("/srv/pki", True), ("/etc/kubernetes/pki/", False)])
+def test_certificates_of_an_image_have_a_way_past_it(folder: str, named: bool) -> None:
+    builder = healthy(1, replicas=3)
+    builder.snapshot["certificates"]["ca"].update(hasKey=False)
+    spec: dict[str, Any] = {"clusterConfiguration": {"certificatesDir": folder}}
+    builder.spec["kubeadmConfigSpec"] = builder.entry("m1")["kubeadmConfig"]["spec"] = spec
+    [why] = [each for each in decide(builder.build())["blockedOn"] if each["reason"] == "CertificatesNotAvailable"]
+    assert ('preKubeadmCommands: ["true"]' in why["fix"]) is named
+
+
 def test_row_1_topology() -> None:
     for builder in (joining(), leaving()):
         assert failing(builder, lambda b: b.snapshot["cluster"]["spec"].update(topology={"version": "v1.21.1"})) == {
