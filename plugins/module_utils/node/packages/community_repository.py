@@ -19,8 +19,8 @@ from .apt_sources import entries, is_off
 _REPOSITORY = re.compile(r"([^\s,]*/core:/stable:/v)(\d+\.\d+)(/[^\s,]*)")
 
 
-def point_to(root: str, files: t.Sequence[str], version: str) -> bool:
-    """Switch the community's repository to this version's minor; return whether changed.
+def point_to(root: str, files: t.Sequence[str], version: str) -> None:
+    """Switch the community's repository to this version's minor.
 
     A person edits the same line by hand for each minor version. Other repositories are left alone. Where apt has several of one place
     that are not off, that of the newest minor is switched: it refuses all sources where two entries of one URL name different keys. dnf and
@@ -45,14 +45,11 @@ def point_to(root: str, files: t.Sequence[str], version: str) -> bool:
     def switched(found: re.Match[str]) -> str:
         return f"{found[1]}{minor}{found[3]}" if newest.get(_place(found), found[2]) == found[2] else found[0]
 
-    changed = False
     for path, text in texts.items():
         lines = [_REPOSITORY.sub(switched, line) if _found(line) else line for line in text.splitlines(keepends=True)]
         if "".join(lines) != text:
             mode = os.stat(path).st_mode & 0o777
             write_atomically(path, "".join(lines).encode(errors="surrogateescape"), mode)
-            changed = True
-    return changed
 
 
 def _found(line: str) -> list[re.Match[str]]:

@@ -136,9 +136,10 @@ class PackageManager:
             NodeError: the version can't be had, or the package manager failed.
         """
         wanted = pattern or kubernetes_versions.package_pattern(version)
-        moved = community_repository.point_to(self.root, self.REPOSITORIES, version)
+        community_repository.point_to(self.root, self.REPOSITORIES, version)
         found = {name: self._candidate(name, wanted) for name in names}
-        if moved or not all(found.values()):
+        # Only then: it reads every repository of the host, also one that is down and that nothing here comes from.
+        if not all(found.values()):
             self.refresh()
             found = {name: self._candidate(name, wanted) for name in names}
         for name, each in found.items():

@@ -293,6 +293,17 @@ def test_dnf(host: Host) -> None:
     ]
 
 
+def test_lists_that_have_the_version_are_not_read_again(host: Host) -> None:
+    """dnf has read those of a moved repository by then; any other one that is down would end the upgrade."""
+    host.family, host.known = "dnf", True
+    stanza = "[kubernetes]\nbaseurl=https://pkgs.example.org/core:/stable:/v1.{}/rpm/\n"
+    path = sources(host, "etc/yum.repos.d/kubernetes.repo", stanza.format(20))
+    host.available = {name: ["1.21.0-150500.1.1"] for name in NAMES}
+    host.binaries().ensure(Wanted(("kubeadm",), NEW))
+    assert path.read_text() == stanza.format(21)
+    assert host.words == ["dnf install --assumeyes --disableexcludes=all kubeadm-1.21.0-150500.1.1"]
+
+
 @pytest.mark.parametrize(("program", "words"), [("dnf", ["--refresh"]), ("yum", [])])
 def test_lists_that_have_not_expired_are_read_again(program: str, words: list[str]) -> None:
     """dnf leaves them otherwise; yum 3 has no such word, and needs none."""
