@@ -201,6 +201,21 @@ def test_an_undo_of_an_earlier_release_that_was_killed_is_completed(node: Node, 
     assert revision(str(database)) == node.revision + 1
 
 
+def test_where_no_data_of_before_were_kept_none_are_said_to_be_back(node: Node) -> None:
+    """The member was lost with its disk, and a release without IDs in its record began the restore."""
+    wanted = Wanted(node.snapshot, node.revision)
+    broken = Restore(node.restore.places, Bounds(30.0, 0.0, 5.0), node.restore.runner, tool=own_tool)
+    assert killed_in_undo(broken, wanted, 1)
+    [before] = (node.member.directory / "data").glob("member-before-*")
+    shutil.rmtree(before)
+    record = broken.read()
+    del record["clusterID"]
+    broken.write(record)
+    done = node.perform(wanted)
+    assert done["state"] == FAILED and node.data() == ["member"]
+    assert "no data of before is beside it" in done["message"] and "data and manifests" not in done["message"]
+
+
 def test_what_no_kubelet_ends_is_ended(node: Node) -> None:
     """A kubelet that has had no API server since its start forgets that manifests went. The API server of another cluster is left alone."""
     node.kubelet.forgets = True

@@ -200,9 +200,15 @@ class Restore(Recovery):
         whole = os.path.isfile(os.path.join(member, "snap", "db"))
         # A record of an earlier release has no ID: its undo deleted data in its place.
         if not whole or stored_cluster_id(member) != record.get("clusterID"):
+            undone = "The undo was completed: the data and manifests of before are back. Run again."
+            if not os.path.isdir(aside(record["dataDir"], record["token"])):
+                undone = (
+                    "The undo was completed: the manifests of before are back, and no data of before is beside it: there was none, or it is back already. "
+                    "etcd starts on what is there; see what it serves. To restore all the same, run again and name the snapshot."
+                )
             raise NodeError(
                 f"{member} is not known to hold what was restored: an undo was interrupted, or an earlier release started this restore.",
-                "The undo was completed: the data and manifests of before are back. Run again.",
+                undone,
             )
         self.put_manifests(self._manifests(record), ("etcd.yaml",))
         self.wait_for("etcd to serve as its only member", self._serves_alone, self.bounds.start, restarts=True)
