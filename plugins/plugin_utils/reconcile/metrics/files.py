@@ -19,6 +19,7 @@ from ....module_utils.common.values import now_rfc3339
 from ...backup import copies
 from ...base_classes.control_plane_action import ControlPlaneAction
 from ...calls.failure import ControlPlaneFailure
+from ...decision import terms
 from ...decision.decide import decide
 from ...decision.plan.document import make_plan
 from ...decision.snapshot.typed_snapshot import check_snapshot
@@ -78,13 +79,16 @@ class MetricsFiles:
             ControlPlaneFailure: the file can't be written; an older one is as it was.
         """
         backups = self._taken() if self._backups else None
+        data, plan = status_data(snapshot, decision), make_plan(snapshot, now_rfc3339())
+        # A plan that stops on its way says nothing of how far the way is.
+        whole = plan["end"]["action"] == terms.NONE and not data["paused"]
         kept = text.Kept(
-            planned_steps=len(make_plan(snapshot, now_rfc3339())["steps"]),
+            planned_steps=len(plan["steps"]) if whole else None,
             last_snapshot=Journal(self._journal, self._namespace, self._cluster).last_snapshot(),
             backups=None if backups is None else len(backups),
             last_backup=backups[-1] if backups else None,
         )
-        return self._write(STATE, text.state_text(self._store, status_data(snapshot, decision), kept))
+        return self._write(STATE, text.state_text(self._store, data, kept))
 
     def write_run(self, playbook: str, result: str) -> str:
         """Write how a run ended and return the file's path. Raises ControlPlaneFailure."""

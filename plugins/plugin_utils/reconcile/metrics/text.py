@@ -67,10 +67,11 @@ _LARGEST = 2**63 - 1
 class Kept:
     """Facts of a cluster beside its status.
 
-    Times are RFC 3339, None where there is none. ``backups`` is None where no backup directory is known.
+    Times are RFC 3339, None where there is none. ``planned_steps`` is None where the plan does not reach its end, ``backups`` where no backup directory is
+    known.
     """
 
-    planned_steps: int
+    planned_steps: t.Optional[int]
     last_snapshot: t.Optional[str] = None
     backups: t.Optional[int] = None
     last_backup: t.Optional[str] = None

@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.mani
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
+    CONTROL_PLANE,
     ClusterObjects,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.journal_entries import note_snapshot
@@ -211,6 +212,21 @@ def test_the_last_snapshot_is_the_journals(folder: Folder) -> None:
     folder.write()
     assert folder.lines()["kubeadm_control_plane_last_snapshot_timestamp_seconds"][0][1] > 0
     assert Journal(str(folder.store), "default", "prod").last_snapshot() == second["time"] >= first["time"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "spec"),
+    [(CLUSTER, "prod", {"paused": True}), (CONTROL_PLANE, "prod-control-plane", {"replicas": 2})],
+    ids=["paused", "blocked"],
+)
+def test_steps_are_counted_to_the_end_alone(folder: Folder, kind: tuple[str, str], name: str, spec: Object) -> None:
+    """A 0 of a cluster that is paused, or stuck, would say that it is as it should be."""
+    folder.write()
+    assert folder.lines()["kubeadm_control_plane_planned_steps"][0][1] > 0
+    FileStore(str(folder.store)).modify(kind, "default", name, lambda each: each["spec"].update(spec))
+    folder.write()
+    found = folder.lines()
+    assert "kubeadm_control_plane_planned_steps" not in found
 
 
 def test_what_contradicts_itself_is_not_written(folder: Folder) -> None:
