@@ -21,7 +21,8 @@ description:
     taken is left out with a warning. Give your own inventories before this one, since what comes later can't be seen.
   - Makes one inventory host of every control plane machine that the store knows, in the group of its cluster's machines
     (C(NAME_machines), with every character that a group name can't have replaced by C(_)), in C(control_plane_machines), and in the groups that
-    describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME). A machine that has the very name of its host in
+    describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME). C(etcd_leader) is empty
+    where the last pass saw no leader. A machine that has the very name of its host in
     your own inventory is in these groups where that inventory is given before this one.
   - Makes one inventory host of every worker of a MachineDeployment, in the groups C(control_plane_workers), C(NAME_workers), C(NAME_DEPLOYMENT) unless
     that ends in C(_machines) or C(_workers), is one of the groups named above, or could be a group of another cluster with a longer name, and those

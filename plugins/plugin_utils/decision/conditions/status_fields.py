@@ -80,8 +80,10 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     identity = _etcd_cluster_id(view)
     if identity:
         status["etcdClusterID"] = identity
-    if view.leader is not None and view.leader.name:
-        status["etcdLeader"] = view.leader.title
+    # Whoever restarts all machines but the leader's goes by it: where none is known, the last one is none.
+    leader = view.leader.title if view.leader is not None and view.leader.name else None
+    if leader or "etcdLeader" in (view.control_plane.get("status") or {}):
+        status["etcdLeader"] = leader
     return {**status, **observed_generation(view.control_plane)}
 
 

@@ -8,7 +8,7 @@ Source: docs/reference/cluster_api.md, "Conditions", "Fields of older versions".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable, Optional
 
 import pytest
 from builders import NOW, Builder, cluster, healthy, member_id
@@ -211,6 +211,25 @@ def test_external_etcd_has_no_leader_and_no_cluster_id() -> None:
     found = status(external(healthy(3)))
     assert "etcdLeader" not in found
     assert "etcdClusterID" not in found
+
+
+@pytest.mark.parametrize(
+    ("change", "leader"),
+    [
+        (lambda b: b, "m1"),
+        (lambda b: b.workload["etcd"].update(leader=None), None),
+        (lambda b: b.workload.update(etcd={"reachable": False, "message": "timeout"}), None),
+        (lambda b: b.unreachable(), None),
+    ],
+    ids=["known", "none agreed", "etcd not reached", "no API answers"],
+)
+def test_a_leader_that_is_not_known_is_taken_out(change: Callable[[Builder], object], leader: Optional[str]) -> None:
+    """Else the group etcd_leader of the inventory would name the last one for ever."""
+    builder = healthy(3)
+    builder.snapshot["controlPlane"]["status"]["etcdLeader"] = "m3"
+    change(builder)
+    found = status(builder)
+    assert "etcdLeader" in found and found["etcdLeader"] == leader
 
 
 @pytest.mark.parametrize("where", ["controlPlane", "cluster"])
