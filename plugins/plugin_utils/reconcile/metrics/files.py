@@ -173,10 +173,7 @@ def write_end(action: ControlPlaneAction, directory: str, arguments: Object, pla
         StoreError: the store failed.
     """
     files = MetricsFiles(directory, arguments)
-    if result == run_outcomes.FAILED:
-        files.write_run(playbook, result)
-        observe_and_write(action, files, arguments)
-    elif observe_and_write(action, files, arguments):
-        files.write_run(playbook, result)
-    else:
+    # First: how the run ended is known also where its last look at the cluster fails.
+    files.write_run(playbook, result)
+    if observe_and_write(action, files, arguments) is None and result != run_outcomes.FAILED:
         files.remove()

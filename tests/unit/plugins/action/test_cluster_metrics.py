@@ -52,6 +52,13 @@ class Folder:
         for path in self.store.glob("default/*/*.yaml"):
             path.unlink()
 
+    def contradict(self) -> None:
+        """Write a state that can't be, so that no observation is taken."""
+        since = "2999-01-01T00:00:00Z"
+        ahead = {"type": "Available", "status": "True", "reason": "Available", "lastTransitionTime": since}
+        change: t.Callable[[Object], None] = lambda each: each.update(status={"conditions": [ahead]})  # noqa: E731
+        FileStore(str(self.store)).modify(CLUSTER, "default", "prod", change)
+
     def write(self, check: bool = False, **arguments: t.Any) -> Object:
         """Call the module."""
         given: Object = {"cluster": "prod", "store": {"path": str(self.store)}, "directory": str(self.metrics)}
@@ -152,6 +159,14 @@ def test_a_run_that_failed(folder: Folder) -> None:
     assert folder.result() == "failed" and "kubeadm_control_plane_info" not in folder.lines()
 
 
+def test_a_run_that_ended_well_is_no_failure_where_its_last_look_fails(folder: Folder, warned: list[str]) -> None:
+    """The state's file gets old; how the run ended is known."""
+    folder.end(error="it broke")
+    folder.contradict()
+    folder.end()
+    assert folder.result() == "nothing" and "contradicts itself" in warned[-1]
+
+
 def test_a_health_check_says_nothing_of_a_reconcile(folder: Folder) -> None:
     folder.end(error="it broke")
     folder.end(playbook="health_check")
@@ -234,7 +249,5 @@ def test_what_contradicts_itself_is_not_written(folder: Folder) -> None:
     folder.write()
     [path] = folder.metrics.iterdir()
     before = path.read_text()
-    ahead = {"type": "Available", "status": "True", "reason": "Available", "lastTransitionTime": "2999-01-01T00:00:00Z"}
-    change: t.Callable[[Object], None] = lambda each: each.update(status={"conditions": [ahead]})  # noqa: E731
-    FileStore(str(folder.store)).modify(CLUSTER, "default", "prod", change)
+    folder.contradict()
     assert "contradicts itself" in folder.write()["msg"] and path.read_text() == before
