@@ -17,6 +17,7 @@ from ...documents.names import typed_name
 from ...objects import kinds
 from ...objects.conditions import ROLLING_OUT, SCALING_DOWN
 from .. import terms
+from ..conditions.control_plane import initialized
 from ..outcome import Outcome, block, reason
 from ..snapshot.typed_snapshot import View
 
@@ -37,6 +38,9 @@ def beside_actions(view: View, outcome: Outcome) -> Outcome:
     if found["reason"] == ROTATION_UNFINISHED:
         # A failed machine is removed all the same: a rotation needs every Node, and could never be completed with a dead one.
         held = held and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS)
+        # Nor is a first machine held up, where the control plane was deleted amid the rotation: nobody is there that it would not trust, and only
+        # with it can the rotation be completed.
+        held = held and outcome.action != terms.INITIALIZE and initialized(view)
     return _told(outcome, found, held)
 
 

@@ -12,6 +12,7 @@ from builders import Builder, cluster
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import make_plan
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.removal.deleted_control_plane import record
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 
@@ -82,6 +83,26 @@ def test_whatever_the_first_step_is() -> None:
     decision = decide(builder.build())
     assert decision["action"] == "createCertificates"
     assert kinds.ANNOTATION_DELETED_CONTROL_PLANE in decision["annotations"]["cluster"]
+
+
+def test_a_rotation_that_was_given_up_before_holds_up_no_first_machine() -> None:
+    """It needs a Node to be completed; then it is, before another machine joins."""
+    builder = deleted(CONSENT)
+    builder.snapshot["unfinishedRotation"] = {"action": "rotate-1", "authorities": ["ca", "etcd"]}
+    builder.snapshot["certificates"]["sa"].update(present=False)
+    steps = plan(builder.build())
+    assert [each["action"] for each in steps] == ["createCertificates", "initialize", "blocked"]
+    [found] = steps[-1]["blockedOn"]
+    assert found["reason"] == "RotationUnfinished" and '"acceptOutage": true' in found["fix"]
+
+
+@pytest.mark.parametrize("host", ["Running", "Succeeded"])
+def test_nor_its_end(host: str) -> None:
+    """A run was killed while kubeadm was at work; its API may answer already."""
+    builder = cluster(3).machine("m1", "Running", age=30).says("m1", host).endpoint(True)
+    builder.workload.update(reachable=True, initialized=True)
+    builder.snapshot["unfinishedRotation"] = {"action": "rotate-1", "authorities": ["ca"]}
+    assert decide(builder.build())["action"] == "initialize"
 
 
 @pytest.mark.parametrize("consent", ["", CONSENT])
