@@ -108,6 +108,9 @@ def _removal(rollout: Rollout, fleet: Fleet, entries: list[Object]) -> Iterator[
     waiting = sum(1 for each in staying if not each.available)
     if len(left) - waiting < least:
         yield f"W5: outdated workers go while {waiting} new ones don't work yet"
+    # Where as many outdated ones as are wanted stay, nothing has to come in their place.
+    if len(left) - len(staying) >= fleet.wanted:
+        return
     if rollout.ask and not fleet.window:
         yield "W6: an outdated worker goes without consent"
     if fleet.control in (BEHIND, BETWEEN) or version_of(rollout, fleet.template) > fleet.lowest:

@@ -85,6 +85,13 @@ WRONG_RULES: tuple[tuple[str, ...], ...] = (
         "workers with consent",
     ),
     (
+        "the second half of a replacement needs no consent",
+        _WORKERS + "numbers.py",
+        "        found.surplus = max(0, len(old) - wanted)\n",
+        "        found.surplus = max(0, len(left) + len(old) - wanted)\n",
+        "workers with consent",
+    ),
+    (
         "unhealthy workers are replaced without consent",
         _WORKERS + "decide_workers.py",
         "    policy = replacement_policy(view)[0] if joined else []\n",

@@ -226,11 +226,16 @@ def _make(
 
 
 def _replace(step: _Step, view: View, deployment: DeploymentView, change: numbers.Change, holds: list[Trouble]) -> None:
-    """Remove outdated machines, unless nothing could come in their place."""
+    """Remove outdated machines, unless nothing could come in their place.
+
+    Of those that are too many nothing has to, so that they wait neither for that nor for consent.
+    """
     if not change.outdated:
         return
     troubles = holds or replacement_policy(view)[0]
     if troubles:
+        fewer = change.outdated[: change.surplus]
+        _remove(step, deployment, fewer, numbers.TOO_MANY, f"{deployment.replicas} are wanted")
         step.troubles += [each for each in troubles if each not in step.troubles]
         return
     why = sorted({each.message for found in deployment.outdated.values() for each in found})

@@ -29,7 +29,8 @@ class Change:
     """Machines that a deployment gains, and those that go.
 
     `make_as` is the name of the MachineSet that they are made from. `fill` of those to make bring the deployment to its size; the others are made only
-    because there are outdated ones.
+    because there are outdated ones. `surplus` of the outdated ones are more than are wanted. New workers don't count there: with one of them a replacement may
+    have begun.
     """
 
     make: int = 0
@@ -37,6 +38,7 @@ class Change:
     make_as: str = ""
     too_many: list[MachineView] = field(default_factory=list)
     outdated: list[MachineView] = field(default_factory=list)
+    surplus: int = 0
 
 
 def is_available(machine: MachineView, conditions: dict[str, list[Object]]) -> bool:
@@ -80,6 +82,7 @@ def change(
     left = [machine for machine in new if machine not in found.too_many]
     if rolls:
         found.outdated = _rolled(deployment, left, old, wanted - unavailable, conditions)
+        found.surplus = max(0, len(old) - wanted)
     else:
         surplus = max(0, len(left) + len(old) - wanted)
         found.too_many += _by_set(deployment, old, conditions)[:surplus]

@@ -122,6 +122,23 @@ def test_what_needs_no_consent_is_done_without_it() -> None:
     assert (found["action"], going(found)) == ("removeWorkers", ["x1"])
 
 
+@pytest.mark.parametrize("replace", ["never", "ask", "allow"])
+@pytest.mark.parametrize(("wanted", "gone"), [(3, []), (2, ["w1"]), (0, ["w1", "w2", "w3"])])
+def test_fewer_workers_of_an_earlier_template_are_no_replacement(replace: str, wanted: int, gone: list[str]) -> None:
+    """They wait neither for consent nor for what holds new ones back; one that a new one has come for does."""
+    builder = policy(deployment(healthy(3), wanted), replace).strategy(1, 0)
+    for name in ("w1", "w2", "w3"):
+        builder.worker(name, "old")
+    builder.entry["machineTemplate"] = replace != "allow"
+    found = decide(builder.build())
+    if gone:
+        assert (found["action"], going(found)) == ("removeWorkers", gone)
+        assert [each["reason"] for each in found["reasons"]] == ["WorkersScalingDown"]
+    else:
+        assert found["action"] in ("blocked", "postponed")
+        assert decide(builder.worker("n1").build())["action"] == found["action"]
+
+
 def test_a_plan_says_which_steps_wait_for_consent() -> None:
     """One worker too many and one that is marked go in two steps."""
     builder = policy(marked(1).worker("w2").worker("w3", deleting=True), "ask")
