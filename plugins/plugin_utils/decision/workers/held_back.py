@@ -14,7 +14,7 @@ from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.kubernetes_versions import Version, read_version
 from ....module_utils.common.values import annotations_of, clip
 from ...documents.names import typed_name
-from ...objects import kinds
+from ...objects import advice, kinds
 from ..checks.trouble import Trouble
 from ..outcome import CERTIFICATES_NOT_AVAILABLE, PUT_BACK
 from ..snapshot.typed_snapshot import MachineView, View
@@ -75,7 +75,16 @@ def _number(deployment: DeploymentView) -> list[Trouble]:
 
 
 def _templates(deployment: DeploymentView) -> list[Trouble]:
-    machine = deployment.template.get("spec") or {}
+    held, machine = deployment.held_set, deployment.next_template.get("spec") or {}
+    if held is not None:
+        if held.name not in deployment.without_templates:
+            return []
+        text = (
+            f"{title(deployment)} has spec.paused, so that new workers are made as its newest MachineSet {clip(held.name, 80)} has it, and a template that "
+            "this names does not exist"
+        )
+        fix = f"Put it back, or end spec.paused ({advice.edit(kinds.MACHINE_DEPLOYMENT, deployment.name)})."
+        return [Trouble(CHECK, "WorkerTemplateNotFound", text, fix, False)]
     named = (
         (deployment.has_config, (machine.get("bootstrap") or {}).get("configRef") or {}),
         (deployment.has_template, machine.get("infrastructureRef") or {}),
@@ -139,10 +148,14 @@ def lowest(view: View) -> Optional[Version]:
     return min(known) if known else None
 
 
+def _version(deployment: DeploymentView) -> str:
+    return str((deployment.next_template.get("spec") or {}).get("version") or "")
+
+
 def _newer(view: View, deployment: DeploymentView) -> list[Trouble]:
-    wanted, limit = read_version(deployment.version), lowest(view)
+    wanted, limit = read_version(_version(deployment)), lowest(view)
     if wanted is None:
-        text = f"{title(deployment)}: spec.template.spec.version {clip(deployment.version, 60)!r} is not a Kubernetes version"
+        text = f"{title(deployment)}: spec.template.spec.version {clip(_version(deployment), 60)!r} is not a Kubernetes version"
         return [Trouble(CHECK, "WorkerVersionInvalid", text, "Give a version such as v1.30.2.", False)]
     if limit is None or not limit < wanted:
         return []
@@ -150,7 +163,8 @@ def _newer(view: View, deployment: DeploymentView) -> list[Trouble]:
     # Where the control plane only has not come so far, it will.
     goal = read_version(view.version)
     comes = goal is not None and not goal < wanted
-    fix = f"Set the KubeadmControlPlane's spec.version to {wanted} first, or this deployment's to {limit}."
+    other = f"this deployment's to {limit}" if deployment.held_set is None else "end its spec.paused"
+    fix = f"Set the KubeadmControlPlane's spec.version to {wanted} first, or {other}."
     return [Trouble(CHECK, NEWER, text, "" if comes else fix, False, postpones=comes)]
 
 
@@ -163,10 +177,14 @@ def _not_stable(view: View, deployment: DeploymentView) -> list[Trouble]:
 
 
 def _skew(view: View, deployment: DeploymentView, skipped: set[str]) -> list[Trouble]:
-    wanted, lead = read_version(deployment.version), read_version(view.version)
+    wanted, lead = read_version(_version(deployment)), read_version(view.version)
     if wanted is None or lead is None:
         return []
     fix = f"Set spec.template.spec.version of {title(deployment)} to a {lead.major}.{lead.minor} version."
+    if deployment.held_set is not None:
+        fix = (
+            f"End spec.paused of {title(deployment)}: until then new workers are made as its newest MachineSet has it."
+        )
     limit = kubernetes_facts.kubelet_skew(lead)
     if lead.minors_after(wanted) > limit and KUBELET_SKEW not in skipped:
         text = f"{title(deployment)}: with API servers of {lead} a kubelet may be at most {limit} minor versions older, {wanted} is wanted"

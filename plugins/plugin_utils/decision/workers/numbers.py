@@ -121,7 +121,7 @@ def _by_set(
 def _scaled(deployment: DeploymentView, live: list[MachineView], conditions: dict[str, list[Object]]) -> Change:
     """Return the change to the desired size, without any rollout."""
     wanted = deployment.replicas
-    made_from = deployment.current or (deployment.sets[-1] if deployment.sets else None)
+    made_from = deployment.current or deployment.held_set
     surplus = max(0, len(live) - wanted)
     found = Change(too_many=prioritized(live, _order(deployment), conditions)[:surplus])
     if made_from is not None and not deployment.deleting:

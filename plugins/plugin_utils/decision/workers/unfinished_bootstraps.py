@@ -34,7 +34,7 @@ def resumes(view: View, deployment: DeploymentView, machine: MachineView) -> boo
         return False
     if machine.bootstrap == terms.RUNNING:
         return bool(machine.unit.get("answers")) and machine.unit.get("state") != terms.RUNNING
-    return machine.bootstrap == "" and not marked(machine) and not deployment.outdates(machine)
+    return machine.bootstrap == "" and not marked(machine) and deployment.is_as_new(machine)
 
 
 def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Optional[Trouble]:
@@ -64,7 +64,7 @@ def trouble(view: View, deployment: DeploymentView, machine: MachineView) -> Opt
         return None
     if machine.infrastructure_gone:
         why = f"its provider says: {clip(machine.infrastructure_gone, 80)}"
-    elif left_alone:
+    elif left_alone and (marked(machine) or not deployment.is_as_new(machine)):
         why = "it is of an earlier template, and no rollout replaces it"
     else:
         # It is resumed.

@@ -66,6 +66,7 @@ class DeploymentView:
     has_template: bool
     next_set: str = ""
     obstacles: list[Object] = field(default_factory=list)
+    without_templates: list[str] = field(default_factory=list)
 
     @property
     def spec(self) -> Object:
@@ -80,14 +81,29 @@ class DeploymentView:
         return found
 
     @property
+    def held_set(self) -> Optional[SetView]:
+        """Return the earlier set that new machines are made from, or None.
+
+        While spec.paused holds its rollout that is the newest one, as in Cluster API.
+        """
+        held = self.spec.get("paused") and self.current is None and self.sets
+        return self.sets[-1] if held else None
+
+    @property
+    def next_template(self) -> Object:
+        """Return the template of new machines."""
+        held = self.held_set
+        return self.template if held is None else held.template
+
+    @property
     def version(self) -> str:
         """Return the Kubernetes version of its machines."""
         return str((self.template.get("spec") or _EMPTY).get("version") or "")
 
     @property
     def failure_domain(self) -> str:
-        """Return the failure domain of its machines, "" for any."""
-        return str((self.template.get("spec") or _EMPTY).get("failureDomain") or "")
+        """Return the failure domain of new machines, "" for any."""
+        return str((self.next_template.get("spec") or _EMPTY).get("failureDomain") or "")
 
     @property
     def replicas(self) -> int:
@@ -125,6 +141,10 @@ class DeploymentView:
     def outdates(self, machine: MachineView) -> list[Outdated]:
         """Return why one of its machines is to be replaced, or []."""
         return self.outdated[self.set_of(machine).name]
+
+    def is_as_new(self, machine: MachineView) -> bool:
+        """Return whether one of its machines is as new ones are made."""
+        return not self.outdates(machine) or self.set_of(machine) is self.held_set
 
     def set_name(self) -> str:
         """Return the current set's name, also before it is made."""
@@ -192,6 +212,7 @@ def _deployment(view: View, entry: Object, owned: dict[str, list[MachineView]]) 
         has_template=entry.get("machineTemplate") is not False,
         next_set=next_set,
         obstacles=list(entry.get("obstacles") or ()),
+        without_templates=list(entry.get("setsWithoutTemplates") or ()),
     )
 
 

@@ -72,6 +72,7 @@ def facts(objects: ClusterObjects, unit: Unit) -> Object:
                 "machineSets": owned,
                 "configTemplate": _exists(objects, config_reference(each)),
                 "machineTemplate": _exists(objects, machine_reference(each)),
+                **_without_templates(objects, owned),
             }
         )
     machines = [
@@ -85,6 +86,13 @@ def facts(objects: ClusterObjects, unit: Unit) -> Object:
         if (controller_of(machine) or {}).get("name") in names
     ]
     return {"workers": {"deployments": entries, "machines": machines}}
+
+
+def _without_templates(objects: ClusterObjects, owned: t.Sequence[Object]) -> Object:
+    """Return the names of the sets whose templates don't all exist."""
+    named = {str(each["metadata"]["name"]): (config_reference(each), machine_reference(each)) for each in owned}
+    lacking = [name for name, both in named.items() if not all(_exists(objects, each) for each in both)]
+    return {"setsWithoutTemplates": lacking} if lacking else {}
 
 
 def _exists(objects: ClusterObjects, reference: Object) -> bool:

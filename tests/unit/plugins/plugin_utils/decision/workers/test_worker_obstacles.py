@@ -242,3 +242,35 @@ def test_a_worker_that_can_not_be_started_holds_no_step_up() -> None:
         builder = deployment(healthy(3), 1).worker("a", which, state="", marked=marked)
         builder.machines[0]["infrastructureMachine"]["status"]["state"] = "dead"
         assert decided(builder.build())["action"] in ("joinWorkers", "removeWorkers")
+
+
+@pytest.mark.parametrize(("which", "age", "action"), [("old", 60, "joinWorkers"), ("older", 7200, "blocked")])
+def test_a_worker_that_a_paused_rollout_makes_is_started(which: str, age: float, action: str) -> None:
+    """It is made of the newest set, whose template is an earlier one, and a run may be killed before kubeadm was started."""
+    builder = deployment(healthy(3), 2, paused=True).worker("a", "old").worker("b", which, state="", age=age)
+    decision = decided(builder.build())
+    assert decision["action"] == action
+    if action == "blocked":
+        assert "b: kubeadm was never started there (it is of an earlier" in decision["blockedOn"][0]["message"]
+    else:
+        [entry] = decision["target"]["workers"]
+        assert (entry["machine"], entry["machineSet"]) == ("b", "workers-old")
+
+
+@pytest.mark.parametrize(
+    ("version", "made", "action"), [("v1.20.2", "v1.19.2", "blocked"), ("v1.19.2", "v1.20.2", "joinWorkers")]
+)
+def test_what_a_paused_rollout_makes_is_what_is_checked(version: str, made: str, action: str) -> None:
+    """The deployment's own template may be of another version, and need not be there yet."""
+    builder = deployment(healthy(3), 2, version, paused=True).worker("a", "old")
+    builder.entry["machineSets"][0]["spec"]["template"]["spec"].update(version=made, failureDomain="x")
+    builder.entry["machineTemplate"] = False
+    decision = decided(builder.build())
+    assert decision["action"] == action
+    builder.entry["setsWithoutTemplates"] = ["workers-old"]
+    assert decided(builder.build())["blockedOn"][0]["reason"] == "WorkerTemplateNotFound"
+    if action == "blocked":
+        assert blocked_on(decision) == ["KubeadmVersionSkew"] and "End spec.paused" in decision["blockedOn"][0]["fix"]
+    else:
+        [entry] = decision["target"]["workers"]
+        assert (entry["machineSet"], entry["failureDomain"]) == ("workers-old", "x")

@@ -304,14 +304,14 @@ def test_a_snapshot_has_deployments_with_their_sets_and_machines(kept: Kept) -> 
     workers = stored_workers.facts(made(kept, "pool-w1"), lambda _machine: {"bootstrapUnit": None})["workers"]
     [entry] = workers["deployments"]
     assert entry["machineDeployment"]["metadata"]["name"] == NAME and len(entry["machineSets"]) == 1
-    assert entry["configTemplate"] and entry["machineTemplate"]
+    assert entry["configTemplate"] and entry["machineTemplate"] and "setsWithoutTemplates" not in entry
     assert [each["machine"]["metadata"]["name"] for each in workers["machines"]] == ["pool-w1"]
-    record = {FROM_MANIFEST: "{}"}
-    kept.store.modify(
-        MACHINE_DEPLOYMENT, "default", "aws", lambda stored: stored["metadata"].update(annotations=record)
-    )
-    found = stored_workers.deployments(objects_of(kept))
-    assert [each["metadata"]["name"] for each in found] == ["aws", NAME]
+    record = {"annotations": {FROM_MANIFEST: "{}"}}
+    kept.store.modify(MACHINE_DEPLOYMENT, "default", "aws", lambda stored: stored["metadata"].update(record))
+    delete_finally(kept.store, stored_workers.CONFIG_TEMPLATE, "default", NAME)
+    found = stored_workers.facts(objects_of(kept), lambda _machine: {})["workers"]["deployments"]
+    assert [each["machineDeployment"]["metadata"]["name"] for each in found] == ["aws", NAME]
+    assert found[1]["setsWithoutTemplates"] == [each["metadata"]["name"] for each in entry["machineSets"]]
 
 
 def test_infrastructure_of_another_softwares_workers_is_not_read(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
