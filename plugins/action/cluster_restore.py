@@ -159,8 +159,11 @@ class ActionModule(ControlPlaneAction):
             recorded_cluster(control_plane).lower(),
             origin.created(metadata) or str(metadata.get("creationTimestamp") or ""),
         )
+        going = {
+            str(each["metadata"]["name"]) for each in objects.machines if each["metadata"].get("deletionTimestamp")
+        }
         return restore_choice.choose(
-            objects.name, names, self._infos, files, snapshot=snapshot, machine=machine, history=history
+            objects.name, names, self._infos, files, snapshot=snapshot, machine=machine, history=history, going=going
         )
 
     def _nothing_to_restore(

@@ -151,14 +151,19 @@ def of_document(document: t.Mapping[str, t.Any]) -> Choice:
     return Choice(**{**fields, **lists, "source": Source(**fields["source"])})
 
 
-def sources(infos: t.Mapping[str, t.Mapping[str, t.Any]], backups: t.Iterable[t.Mapping[str, t.Any]]) -> list[Source]:
+def sources(
+    infos: t.Mapping[str, t.Mapping[str, t.Any]],
+    backups: t.Iterable[t.Mapping[str, t.Any]],
+    going: t.Container[str] = (),
+) -> list[Source]:
     """Return all sources to restore from, best first.
 
-    The highest revision is best; among equals the data of a machine.
+    The highest revision is best; among equals what is not on a machine that is marked for deletion, then the data of a machine.
 
     Args:
         infos: what each machine that answered said (the result of etcd_restore_info), by name.
         backups: the controller's files, in the form of that module's ``snapshots``.
+        going: the machines that are marked for deletion.
     """
     found = []
     for name, info in infos.items():
@@ -170,7 +175,9 @@ def sources(infos: t.Mapping[str, t.Mapping[str, t.Any]], backups: t.Iterable[t.
         found += [_file(SNAPSHOT, name, each) for each in info.get("snapshots") or () if each.get("revision")]
     found += [_file(BACKUP, "", each) for each in backups if each.get("revision")]
     order = {DATA: 0, SNAPSHOT: 1, BACKUP: 2}
-    return sorted(found, key=lambda each: (-each.revision, order[each.kind], each.machine, each.path))
+    return sorted(
+        found, key=lambda each: (-each.revision, each.machine in going, order[each.kind], each.machine, each.path)
+    )
 
 
 def is_own_data(name: str) -> bool:
@@ -216,6 +223,7 @@ def choose(
     snapshot: str = "",
     machine: str = "",
     history: t.Optional[History] = None,
+    going: t.Container[str] = (),
 ) -> Choice:
     """Return the choice: source and machine of the restore.
 
@@ -227,6 +235,7 @@ def choose(
         snapshot: what the user chose, the name of a :class:`Source`; "" for what goes furthest.
         machine: where the user wants it restored; "" for the best.
         history: what is not of it is taken only where the user chose it.
+        going: the machines that are marked for deletion; no run replaces the others beside the only one that works and is to go.
 
     Raises:
         ControlPlaneFailure: it can't be done, and why.
@@ -236,7 +245,7 @@ def choose(
             f"no machine of {cluster} can be reached, so there is none to restore etcd on. Nothing was done. Bring one machine back;"
             " its data need not be good."
         )
-    known = sources(infos, backups)
+    known = sources(infos, backups, going)
     excluded = {each: (history or History()).excludes(each) for each in known}
     ours = [each for each in known if not excluded[each]]
     if machine and machine not in infos:
@@ -269,7 +278,7 @@ def choose(
             f"{source.title()} is on another machine than {machine}. Nothing was done. Copy it into the folder of backups on the"
             " controller, and choose it there."
         )
-    place = source.machine or machine or _place(infos)
+    place = source.machine or machine or _place(infos, going)
     return Choice(
         cluster,
         place,
@@ -279,7 +288,7 @@ def choose(
         ours[0].title() if ours else "",
         bool(works(infos)),
         excluded[source],
-        tuple(_beside(known, excluded, source)),
+        (*_beside(known, excluded, source), *_marked(place, place in going)),
     )
 
 
@@ -299,12 +308,23 @@ def _beside(known: t.Sequence[Source], excluded: t.Mapping[Source, str], source:
         )
 
 
-def _place(infos: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
+def _marked(machine: str, going: bool) -> t.Iterator[str]:
+    """Yield a line where the machine is marked for deletion."""
+    if going:
+        yield (
+            f"Machine {machine} is marked for deletion: as the only one that works it is not removed, and no run replaces the others before it. "
+            'Take its deletion back (docs/removing_a_machine.md, "The last machine").'
+        )
+
+
+def _place(infos: t.Mapping[str, t.Mapping[str, t.Any]], going: t.Container[str]) -> str:
     """Return the machine for a backup of the controller's.
 
-    It is the one whose own data has the highest revision.
+    It is the one whose own data has the highest revision, of those that are to stay where there is one.
     """
-    return sorted(infos, key=lambda name: (-((infos[name].get("data") or {}).get("revision") or 0), name))[0]
+    return sorted(
+        infos, key=lambda name: (name in going, -((infos[name].get("data") or {}).get("revision") or 0), name)
+    )[0]
 
 
 def listing(known: t.Sequence[Source], excluded: t.Mapping[Source, str], most: int = 10) -> str:

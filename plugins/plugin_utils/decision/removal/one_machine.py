@@ -15,6 +15,7 @@ from typing import Optional
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip
 from ...documents.names import typed_name
+from ...objects import kinds
 from ...objects.conditions import CONTROL_PLANE_COMPONENTS_HEALTHY, ETCD_CLUSTER_HEALTHY
 from .. import terms
 from ..checks import trouble
@@ -34,7 +35,7 @@ _UNMATCHED = (
 )
 # A store never takes a mark of deletion back by itself.
 _TAKE_BACK = (
-    "There is no other machine that is to stay, so this one holds the only data. To keep it, take its deletion back by hand: "
+    "No other machine that is to stay works, so this one may hold the only data. To keep it, take its deletion back by hand: "
     'docs/removing_a_machine.md, "The last machine"; playbook rollout then makes another one first. To end the cluster, run the playbook delete.'
 )
 
@@ -121,7 +122,9 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
     if not healthy and (machine.joined or machine.node is not None or member is not None):
         waits = view.settling or not view.lasting(view.control_plane, CONTROL_PLANE_COMPONENTS_HEALTHY)
         text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
-        return _refused(text, waits and bool(others), _HELP_OTHERS if others else _TAKE_BACK)
+        # Not those that are to be replaced: a restore, say, has moved their data aside.
+        staying = any(not kinds.is_flagged(each.machine, kinds.ANNOTATION_REMEDIATE_MACHINE) for each in others)
+        return _refused(text, waits and bool(others), _HELP_OTHERS if staying else _TAKE_BACK)
     if not view.managed_etcd:
         return Outcome(terms.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting))
     return _with_etcd(context, machine, name, why)

@@ -77,7 +77,8 @@ def _roll(context: Context) -> Optional[Outcome]:
         first = count >= size
         step = Step(begins=first, replaces=first, heals=not first)
         return _prepared(context, join(context, None, ROLLING_OUT, _old(context), step))
-    return _remove(context, ROLLING_OUT, _old(context), Step(begins=not surge, replaces=True))
+    # Above its size a replacement is ended, also one that was begun with a surge that the spec does not have any more.
+    return _remove(context, ROLLING_OUT, _old(context), Step(begins=count <= size, replaces=True))
 
 
 def _scale(context: Context) -> Optional[Outcome]:

@@ -96,6 +96,25 @@ def test_what_goes_furthest_is_taken_and_what_is_lost_is_named(
 
 
 @pytest.mark.parametrize(
+    ("infos", "backups", "going", "where", "told"),
+    [
+        ({"a": info(90), "b": info(90)}, [], {"a"}, "b", False),
+        ({"a": info(), "b": info(), "c": info()}, [backup(60)], {"a", "b"}, "c", False),
+        # What goes furthest is not given up for it.
+        ({"a": info(95), "b": info(90)}, [], {"a"}, "a", True),
+        ({"a": info(90), "b": info(90)}, [], set(NAMES), "a", True),
+    ],
+)
+def test_a_machine_that_is_marked_for_deletion_comes_last_and_is_named(
+    infos: t.Any, backups: t.Any, going: set[str], where: str, told: bool
+) -> None:
+    """Restored there, no run would replace the others: it is the only one that works, and its own removal comes first."""
+    choice = chosen(infos, *backups, going=going)
+    assert choice.machine == where
+    assert (f"Machine {where} is marked for deletion" in "\n".join(choice.lines())) is told
+
+
+@pytest.mark.parametrize(
     ("infos", "backups", "options", "words"),
     [
         ({}, [backup(60)], {}, "no machine of prod can be reached"),

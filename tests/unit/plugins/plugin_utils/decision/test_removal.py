@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from builders import Builder, cluster, healthy, member_id
+from rules import REMEDIATE_MACHINE, dead
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
@@ -296,3 +297,14 @@ class TestBegunRemoval:
     def test_the_last_machine_is_kept(self) -> None:
         builder = healthy(1).deleting("m1").stored("ControlPlaneComponentsHealthy", "True", 999)
         assert act(builder) == ("blocked", None)
+
+    @pytest.mark.parametrize(
+        ("replaced", "told"), [(False, "Bring the other machines back"), (True, "take its deletion back by hand")]
+    )
+    def test_the_only_one_that_works_is_kept_and_the_way_out_is_one(self, replaced: bool, told: str) -> None:
+        """A restore was done on a machine that is marked: the others' data are moved aside, and they are never well again."""
+        builder = dead(dead(healthy(3).deleting("m1"), "m2"), "m3")
+        for name in ("m2", "m3") if replaced else ():
+            builder.annotate(REMEDIATE_MACHINE, "", name)
+        entry = next(each for each in decide(builder.build())["blockedOn"] if "removing machine m1" in each["message"])
+        assert told in entry["fix"]

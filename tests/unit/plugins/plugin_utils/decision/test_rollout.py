@@ -71,6 +71,16 @@ class TestOrder:
         first = [walk(changed(surge(upgrade(healthy(3)), count), change)) for count in (0, 1)]
         assert first == [first[0]] * 2 and first[0][0].startswith("blocked ")
 
+    @pytest.mark.parametrize(
+        "change",
+        [template(None), authority("sa", present=False), lambda builder: builder],
+        ids=["template", "sa", "none"],
+    )
+    def test_surge_0_ends_a_replacement_that_was_begun_with_a_surge(self, change: Change) -> None:
+        """Its machine is there: what the next one needs is no reason to keep a fourth voter."""
+        builder = surge(walked(upgrade(surge(healthy(3), 1)), 1), 0)
+        assert walk(changed(builder, change))[0] == "-m1"
+
     @pytest.mark.parametrize("one", [1, "1"])
     def test_1_is_the_default_and_may_be_text(self, one: Any) -> None:
         assert walk(upgrade(surge(healthy(3), one))) == walk(upgrade(healthy(3)))
