@@ -134,7 +134,7 @@ class ActionModule(ApplyingAction):
         """
         if not entry_point:
             return
-        problems = role_variables.argument_problems(self._loader, self._templar, self._task_vars, entry_point)
+        problems = role_variables.argument_problems(self._templar, self._task_vars, entry_point)
         if problems:
             raise ControlPlaneFailure("\n".join(["Validation of arguments failed:", *problems]))
 

@@ -164,7 +164,7 @@ class Glance(ForeseeingAction):
         self._templar: t.Any = self._templar.copy_with_new_env(available_variables=variables)
         problem = role_variables.problem(self, variables)
         problems = [problem] if problem else []
-        problems += role_variables.argument_problems(self._loader, self._templar, variables, entry_point)
+        problems += role_variables.argument_problems(self._templar, variables, entry_point)
         if problems:
             raise ControlPlaneFailure("\n".join(problems))
         named = {name: f"control_plane_{name}" for name in spec}
