@@ -60,12 +60,9 @@ class System(PrivateHost):
     def set_up(self) -> None:
         """Version 1.20.2 is installed and held, from the repository of its minor alone."""
         line = f"deb [trusted=yes] file:{self.folder}/core:/stable:/v1.20/deb/ ./"
+        self.forget_packages(*NAMES)
         command = (
-            # What the host has of these names is gone here alone.
-            f"dpkg --purge --force-all {' '.join(NAMES)}; "
-            # Nobody but root may look into the tests' folder.
-            "echo 'APT::Sandbox::User \"root\";' > /etc/apt/apt.conf.d/99-sandbox && "
-            f"rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* && echo '{line}' > {self.sources} && apt-get update && "
+            f"echo '{line}' > {self.sources} && apt-get update && "
             f"apt-get install -y kubeadm={OLD} kubectl={OLD} && apt-mark hold kubeadm kubectl"
         )
         self.run("sh", "-c", command)

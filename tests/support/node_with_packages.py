@@ -40,13 +40,7 @@ class Node(PrivateHost):
             "url": self.repository.serve(),
             "key": self.repository.key.read_text(),
         }
-        # What this machine has of these names is gone there alone. Nobody but root may look into the tests' folder.
-        self.run(
-            "sh",
-            "-c",
-            f"dpkg --purge --force-all {' '.join((*NAMES, *COMPANIONS))}; rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*;"
-            "echo 'APT::Sandbox::User \"root\";' > /etc/apt/apt.conf.d/99-sandbox",
-        )
+        self.forget_packages(*NAMES, *COMPANIONS)
         self.changed(self.module("host_packages", kubernetes_version="v1.20.2", repositories=[self.source]))
         self.publish(NEW)
 

@@ -57,6 +57,21 @@ class PrivateHost:
             assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
 
+    def forget_packages(self, *names: str) -> None:
+        """Have no sources of packages, and know of no package.
+
+        What this machine has of these names is gone there alone; of the others apt and dpkg would read all at each start.
+        """
+        lists = " ".join(f"/var/lib/dpkg/{each}" for each in ("status", "triggers/File", "triggers/Unincorp"))
+        words = (
+            f"dpkg --purge --force-all {' '.join(names)}",
+            f"for each in {lists}; do : > $each; done",
+            "rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*",
+            # Nobody but root may look into the tests' folder.
+            "echo 'APT::Sandbox::User \"root\";' > /etc/apt/apt.conf.d/99-sandbox",
+        )
+        self.run("sh", "-c", "; ".join(words))
+
     def module(self, name: str, **arguments: t.Any) -> dict[str, t.Any]:
         """Run a module and return its result."""
         path = self.folder / "arguments.json"
