@@ -14,7 +14,8 @@ from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.objects import actions
-from ..plugin_utils.operator import action_text, freeze
+from ..plugin_utils.operator import action_text, flow, freeze
+from ..plugin_utils.operator.matching import Execution
 from ..plugin_utils.operator.planner_types import ClusterFacts, RefusedAction, workers_group
 from ..plugin_utils.operator.tasks import requested_action
 from ..plugin_utils.operator.tasks.cluster_facts import Facts
@@ -44,23 +45,22 @@ class ActionModule(ControlPlaneAction):
         root = requested_action.wanted(arguments, executions)
         if actions.finished(root):
             return self._ended(cluster_objects.name, root)
-        if actions.started(root):
-            said = f"{actions.label(root)} has started, and is resumed"
+        if self.check_mode and root["spec"].get("abort"):
+            said = f"{actions.label(root)} is to be aborted, and a run would give it up before its next Task"
             self.progress(cluster_objects.name, said)
-            if self.check_mode:
-                self.display.display("\n" + action_text.plan_text(root, root["status"]["plan"]))
-            left = may_have_left(cluster_objects, executions.load(root))
-            answer = self._answer(root, root["status"]["plan"], act=not self.check_mode)
-            return {**answer, "left_endpoint": left, "msg": said}
+            return {**self._answer(root, {"groups": []}, act=False), "changed": True, "step": flow.WOULD, "msg": said}
+        if actions.started(root):
+            return self._started(cluster_objects, root, executions.load(root))
         if root["spec"].get("abort"):
-            return self._ended(cluster_objects.name, executions.give_up(root))
+            answer = self._ended(cluster_objects.name, executions.give_up(root))
+            return {**answer, "changed": True, "step": flow.ABORTED}
         # A dry run runs nothing, and begins nothing that would be left under way.
         dry = self.check_mode or root["spec"].get("executionMode") == actions.DRY_RUN
         pauses = executions.pauses()
+        held = action_text.held_text(root, pauses)
         if pauses and not dry:
-            said = action_text.held_text(root, pauses)
-            self.progress(cluster_objects.name, said)
-            return {**self._answer(root, {"groups": []}, act=False), "msg": said}
+            self.progress(cluster_objects.name, held)
+            return {**self._answer(root, {"groups": []}, act=False), "step": flow.PAUSED, "msg": held}
         self._refuse_others(executions, root)
         plan = self._plan(arguments, cluster_objects, root)
         shown = action_text.plan_text(root, plan)
@@ -69,7 +69,12 @@ class ActionModule(ControlPlaneAction):
         else:
             self.progress(cluster_objects.name, shown.splitlines()[0])
         if self.check_mode:
-            return {**self._answer(root, plan, act=False), "changed": bool(plan["groups"]), "msg": shown}
+            answer = self._answer(root, plan, act=False)
+            if pauses:
+                self.progress(cluster_objects.name, held)
+                return {**answer, "step": flow.PAUSED, "msg": held}
+            would = bool(plan["groups"])
+            return {**answer, "changed": would, "step": flow.WOULD if would else "", "msg": shown}
         self.check_lock(arguments)
         if "uid" not in root["metadata"]:
             root = executions.put(root)
@@ -78,6 +83,26 @@ class ActionModule(ControlPlaneAction):
         self.note(f"begin {actions.label(root)}")
         said = shown if actions.finished(root) else f"{actions.label(root)} has begun"
         return {**self._answer(root, plan, act=not actions.finished(root)), "changed": True, "msg": said}
+
+    def _started(self, cluster_objects: ClusterObjects, root: Object, execution: Execution) -> dict[str, t.Any]:
+        """Return the answer on an Action that is under way.
+
+        In check mode it is what a run would do, or what keeps it from doing anything.
+        """
+        said, step = f"{actions.label(root)} has started, and is resumed", ""
+        if self.check_mode:
+            said = f"{actions.label(root)} has started, and a run would resume it: {action_text.progress(execution)}"
+            step = flow.WOULD
+            following = flow.next_step(execution)
+            if following.kind in flow.ENDINGS:
+                said = action_text.ending(execution, following, self.host_of(cluster_objects.name))
+                step = following.kind
+        self.progress(cluster_objects.name, said)
+        if self.check_mode:
+            self.display.display("\n" + action_text.plan_text(root, root["status"]["plan"]))
+        answer = self._answer(root, root["status"]["plan"], act=not self.check_mode)
+        left = may_have_left(cluster_objects, execution)
+        return {**answer, "changed": step == flow.WOULD, "step": step, "left_endpoint": left, "msg": said}
 
     @staticmethod
     def _refuse_others(executions: Executions, root: Object) -> None:
@@ -141,5 +166,6 @@ class ActionModule(ControlPlaneAction):
             "kind": root["kind"],
             "groups": [{key: each[key] for key in ("name", "nodes", "maxUnavailable")} for each in plan["groups"]],
             "left_endpoint": False,
+            "step": "",
             "msg": "",
         }

@@ -57,6 +57,8 @@ class ActionModule(ControlPlaneAction):
             )
         execution = executions.load(root) if actions.started(root) else Execution(root)
         changed, said = getattr(self, f"_{verb}")(executions, execution, arguments)
+        if changed and self.check_mode:
+            said = f"check mode, so nothing was written. Without it: {said}"
         self.progress(executions.cluster, said)
         if changed:
             self.note(f"{verb} {actions.label(root)}")

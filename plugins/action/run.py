@@ -290,7 +290,13 @@ def _result_of_action(step: t.Mapping[str, t.Any], steps: t.Sequence[str]) -> tu
     said = kept_error.headline(redact(str(step.get("msg") or "")))
     if step.get("fails"):
         return run_outcomes.FAILED, said
-    if step.get("step") in (flow.PAUSED, flow.APPROVAL):
+    kind = step.get("step")
+    if kind == flow.WOULD:
+        return run_outcomes.WOULD_CHANGE, said
+    if kind == flow.ABORTED:
+        return run_outcomes.CHANGED, said
+    # What fails a run only waits in check mode, which fails nothing.
+    if kind in (flow.PAUSED, flow.APPROVAL, flow.FAILED, flow.INCONSISTENT):
         return run_outcomes.WAITS, said
     return run_outcomes.CHANGED if steps else run_outcomes.NOTHING, said
 

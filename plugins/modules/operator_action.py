@@ -85,6 +85,12 @@ act:
   description: Whether there is something to run.
   returned: success
   type: bool
+step:
+  description:
+    - V(would) in check mode where a run would run Tasks. V(paused) where it is held, V(aborted) where it was given up before it began. In check mode also
+      what keeps an Action that has begun from continuing, as M(kubeadm.control_plane.operator_next) names it. Else it is empty.
+  returned: success
+  type: str
 left_endpoint:
   description: Whether a run that was killed may have left a machine outside the control plane's endpoint, so that it must be brought back first.
   returned: success

@@ -14,6 +14,8 @@ from killed_runs import KilledRuns, locks_held, under_way
 from operator_workspace import NAME, OperatorWorkspace
 from workspace import kill_run
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+
 SAID_BY = "kubeadm.control-plane/said-by"
 METRICS = ("-e", "control_plane_metrics_directory=.")
 
@@ -71,12 +73,22 @@ def test_an_action_runs_node_by_node_in_the_order_of_the_list(workspace: Operato
     assert "never runs again" in again.text and len(workspace.ran()) == 9
 
 
-def test_check_mode_and_dry_run_tell_every_task_and_run_none(workspace: OperatorWorkspace) -> None:
+def test_check_mode_and_dry_run_tell_every_task_and_run_none(
+    workspace: OperatorWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSIBLE_SHOW_CUSTOM_STATS", "true")
     workspace.action(workflow(group("a", "one"), group("b", "two", selector={})), name="first")
     run = workspace.playbook("action", "--check", "-e", "operator_manifest=first.yml").succeeded()
     nodes = workspace.control_planes
     for shown in ("8 Tasks in 2 TaskGroups", "01 first-01-a (one Node at a time)", f"1. {nodes[0]} one a", "two b"):
         assert shown in run.text, shown
+    assert '"control_plane_run_would_change": 1' in run.text
+    store, pause = FileStore(str(workspace.store)), {"name": "kubeadm-control-plane-pause", "namespace": "default"}
+    store.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": pause, "data": {}})
+    run = workspace.playbook("action", "--check", "-e", "operator_manifest=first.yml").succeeded()
+    assert "8 Tasks in 2 TaskGroups" in run.text and "has not begun, since its cluster is paused" in run.text
+    assert '"control_plane_run_waits": 1' in run.text
+    store.delete(("", "ConfigMap"), "default", pause["name"])
     assert workspace.objects("Action") == [] and workspace.ran() == []
     dry = ("-e", "operator_mode=DryRun", "-e", "operator_manifest=first.yml")
     run = workspace.playbook("action", *dry).succeeded()

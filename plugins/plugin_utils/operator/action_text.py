@@ -79,32 +79,32 @@ def _ending(execution: Execution, step: Step, cluster: str) -> list[str]:
     option = f"--limit {cluster} -e operator_action={typed_name(str(root['metadata']['name']))}"
     label = actions.label(root)
     if step.kind == flow.COMPLETED:
-        said = f"{label} is complete since {(root.get('status') or {}).get('completionTime')}: {_progress(execution)}"
+        said = f"{label} is complete since {(root.get('status') or {}).get('completionTime')}: {progress(execution)}"
         return [said, *_cordoned(execution)]
     if step.kind == flow.ABORTED:
-        said = f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {_progress(execution)}"
+        said = f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {progress(execution)}"
         return [said + _half_upgraded(execution, cluster), *_running(execution), *_cordoned(execution)]
     if step.kind == flow.PAUSED:
         half = f" {', '.join(step.tasks)} was started and will be resumed." if step.tasks else ""
         if execution.pauses:
             return [
-                f"{label} is held, since its cluster is paused ({'; '.join(execution.pauses)}): {_progress(execution)}{half}",
+                f"{label} is held, since its cluster is paused ({'; '.join(execution.pauses)}): {progress(execution)}{half}",
                 f"What to type, once that pause has ended: {PLAYBOOK}resume {option}; or {PLAYBOOK}abort {option} to give it up.",
             ]
         return [
-            f"{label} is paused: {_progress(execution)}{half}",
+            f"{label} is paused: {progress(execution)}{half}",
             f"What to type: {PLAYBOOK}resume {option} to continue, {PLAYBOOK}abort {option} to give it up.",
         ]
     if step.kind == flow.APPROVAL:
         return [
-            f"{label} waits for approval: {_progress(execution)}",
+            f"{label} waits for approval: {progress(execution)}",
             *(line for each in step.tasks for line in lines(task_text(execution.tasks[each], execution.plan))),
             f"What to type: {PLAYBOOK}approve {option} to run it, {PLAYBOOK}abort {option} to reject it.",
         ]
     if step.kind == flow.FAILED:
         return _failed(execution, step, label, option)
     return [
-        f"{label} is paused, because something is not as its frozen plan has it. No further Task was started: {_progress(execution)}",
+        f"{label} is paused, because something is not as its frozen plan has it. No further Task was started: {progress(execution)}",
         *(f"  {each}" for each in step.problems),
         f"What to type: undo that and {PLAYBOOK}resume {option}; {PLAYBOOK}skip {option} -e operator_node=NAME to continue without a Node that "
         f"came or is gone; {PLAYBOOK}abort {option} to give it up and begin a new one.",
@@ -191,7 +191,7 @@ def _typed(nodes: Iterable[str]) -> str:
 
 
 def _failed(execution: Execution, step: Step, label: str, option: str) -> list[str]:
-    text = [f"{label} has paused, because a Task failed. Nothing else was started: {_progress(execution)}"]
+    text = [f"{label} has paused, because a Task failed. Nothing else was started: {progress(execution)}"]
     for name in step.tasks:
         task = execution.tasks[name]
         status = task["status"]
@@ -234,7 +234,8 @@ def last_output(task: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return {"text": last.get("tail") or last.get("head") or "", "logPath": last.get("logPath", "")}
 
 
-def _progress(execution: Execution) -> str:
+def progress(execution: Execution) -> str:
+    """Return how many of an Action's Tasks are done."""
     planned = [node for group in execution.plan["groups"] for node in group["nodes"]]
     tasks = [task for group in execution.plan["groups"] for task in execution.tasks_of(group)]
     done = [each for each in tasks if (each.get("status") or {}).get("completionTime")]

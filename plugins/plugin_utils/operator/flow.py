@@ -23,6 +23,8 @@ COMPLETE = "complete"
 ABORT = "abort"
 # What is run on nodes.
 RUN = "run"
+# What check mode says of an Action that would run something.
+WOULD = "would"
 # What ends a run.
 COMPLETED = "completed"
 ABORTED = "aborted"

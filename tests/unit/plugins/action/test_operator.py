@@ -80,6 +80,8 @@ def test_a_fault_is_kept_and_told_and_the_ways_out_lead_out(bench: Bench) -> Non
     step = bench.run()
     assert step["fails"] and step["step"] == "failed" and step["phase"] == "Failed"
     assert "command 2 of 3: fail: the disk is full" in step["msg"]
+    would = run_action("operator_action", check=True, name="first", **bench.common)
+    assert (would["step"], would["changed"], would["msg"]) == ("failed", False, step["msg"])
     assert bench.say("approve")["failed"] and bench.say("retry", task="none")["failed"]
     assert bench.say("retry")["go_on"]
     assert bench.run()["step"] == "failed"
@@ -90,10 +92,8 @@ def test_a_fault_is_kept_and_told_and_the_ways_out_lead_out(bench: Bench) -> Non
     assert bench.say("pause")["failed"], "what has ended can't be paused"
     shown = run_action("operator_info", name="first", **bench.common)
     assert [each["phase"] for each in shown["tasks"]] == ["Succeeded"] * 3
-    assert (
-        shown["msg"].count("left out by a person") == 3
-        and "first" in run_action("operator_info", **bench.common)["msg"]
-    )
+    assert shown["msg"].count("left out by a person") == 3
+    assert "first" in run_action("operator_info", **bench.common)["msg"]
 
 
 def pausing(bench: Bench, how: str, paused: bool) -> None:
@@ -125,9 +125,11 @@ def test_a_pause_of_the_cluster_holds_its_actions(bench: Bench, how: str, why: s
     spec = {"custom": {"workflow": [group("a")]}}
     begun = run_action("operator_action", spec=spec, **bench.common)
     assert not begun["act"] and not begun["changed"] and f"is paused: {why}. Nothing was done" in begun["msg"]
-    assert bench.where.roots() == []
+    assert begun["step"] == "paused" and bench.where.roots() == []
 
     bench.begin(group("a"))
+    would = run_action("operator_action", check=True, name="first", **bench.common)
+    assert (would["step"], would["changed"]) == ("paused", False) and f"is paused ({why})" in would["msg"]
     step = bench.run()
     assert (step["step"], step["fails"]) == ("paused", False)
     assert [each["status"]["phase"] for each in bench.where.roots()] == ["Paused"]
@@ -221,6 +223,8 @@ def test_words_of_people(bench: Bench) -> None:
     assert bench.say("approve")["changed"] and bench.run()["step"] == "approval"
     assert "nothing to retry" in bench.say("retry")["msg"]
     assert bench.say("abort")["changed"] and not bench.say("abort")["changed"]
+    would = run_action("operator_action", check=True, name="first", **bench.common)
+    assert would["step"] == "would" and "a run would give it up before its next Task" in would["msg"]
     step = bench.run()
     assert step["step"] == "aborted" and not step["fails"] and "1 of 3 Tasks is done" in step["msg"]
 
@@ -242,7 +246,11 @@ def test_a_node_that_has_what_concerns_the_cluster_or_that_is_none_is_not_left_o
 
 def test_check_mode_says_nothing_to_an_action(bench: Bench) -> None:
     bench.begin(group("a"))
-    assert run_action("operator_flow", check=True, verb="pause", **bench.common)["changed"]
+    said = run_action("operator_flow", check=True, verb="pause", **bench.common)
+    assert said["changed"] and "nothing was written" in said["msg"]
+    would = run_action("operator_action", check=True, name="first", **bench.common)
+    assert (would["step"], would["changed"], would["act"]) == ("would", True, False)
+    assert "a run would resume it: 0 of 3 Tasks are done" in would["msg"]
     stored = bench.where.find("first")
     assert stored is not None and "paused" not in stored["spec"]
 
@@ -265,7 +273,7 @@ def test_one_that_has_not_begun_is_given_up_without_asking_anybody(bench: Bench)
     assert bench.say("abort", name="first")["go_on"]
     lease = run_action("run", **bench.common)
     ended = run_action("operator_action", name="first", fencing=lease["fencing"], **bench.common)
-    assert not ended["act"] and "was aborted" in ended["msg"]
+    assert not ended["act"] and ended["step"] == "aborted" and "was aborted" in ended["msg"]
     stored = bench.where.find("first")
     assert stored is not None and stored["status"]["phase"] == "Aborted"
 
@@ -291,13 +299,11 @@ def test_the_same_request_without_a_name_goes_on_with_the_one_under_way(bench: B
 
 def test_a_file_with_anything_else_in_it_is_refused(bench: Bench) -> None:
     path = bench.workspace.folder / "a.yml"
+    job = "apiVersion: operator.kubeadm.x-k8s.io/v1alpha1\nkind: Job\nmetadata: {name: a}\n"
     for text, said in (
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "must hold exactly one Action, TaskGroup or Task"),
         ("{{ nothing }}", "a mapping's key is not text"),
-        (
-            "apiVersion: operator.kubeadm.x-k8s.io/v1alpha1\nkind: Job\nmetadata: {name: a}\n",
-            "a.yml:2: Job default/a: kind",
-        ),
+        (job, "a.yml:2: Job default/a: kind"),
     ):
         path.write_text(text)
         found = run_action("operator_action", manifest=str(path), **bench.common)

@@ -150,6 +150,25 @@ def test_of_actions_their_last_step_is_told(tmp_path: Path, shown: list[str]) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("step", "result"),
+    [
+        ("would", "would_change"),
+        ("aborted", "changed"),
+        ("paused", "waits"),
+        ("failed", "waits"),
+        ("inconsistent", "waits"),
+        ("", "nothing"),
+    ],
+)
+def test_of_an_action_that_ran_no_task(tmp_path: Path, step: str, result: str) -> None:
+    """As in check mode, while the cluster is paused, and where it was given up before it began."""
+    play = Play(tmp_path, "a", "b")
+    play.note(0, action_step={"step": step, "fails": False, "msg": "Action first"})
+    expected = {"nothing": 2} if result == "nothing" else {result: 1, "nothing": 1}
+    assert play.note(1, action_step={})["summary"] == expected
+
+
 def test_of_several_problems_the_first_is_told(tmp_path: Path, shown: list[str]) -> None:
     """Its head alone says nothing of what is wrong."""
     play = Play(tmp_path, "a", "b")
