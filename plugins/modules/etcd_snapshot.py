@@ -14,7 +14,8 @@ version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Takes a snapshot of the etcd member on this node and keeps it on this node, readable by root alone. It needs no quorum.
+  - Takes a snapshot of the etcd member on this node and keeps it on this node, readable by root alone. It needs no quorum, but
+    a member that answers, and one that was started again without a quorum answers nothing.
   - A snapshot gets its name only after it was verified, first by the hash that etcd puts behind the database, then by a
     restore into a scratch folder with etcd's own tool, from the image that the node's etcd runs from. Where that image
     has no tool that runs, or the runtime is not containerd, the hash must do, and RV(verified_by) says so.

@@ -111,13 +111,8 @@ def way_out(found: Votes) -> str:
     silent = sorted(found.silent, key=lambda each: each == found.doubtful)
     which = "it" if found.silent[1:] == () else f"{missing} of them" if missing < len(found.silent) else "them"
     first = f" ({found.doubtful} last: it may have no vote)" if found.doubtful in found.silent and silent[1:] else ""
-    keep = (
-        f"keep a snapshot of {found.answering[0]} (module kubeadm.control_plane.etcd_snapshot, which needs no quorum)"
-        if found.answering
-        else "leave their disks as they are"
-    )
     return (
         f"Bring {which} back: power, network, or etcd's container on {shortened(silent, _SHOWN)}{first}. Then etcd continues by itself, and nothing is lost. "
-        f"Until then {keep}, and neither reset nor delete a machine. If they are gone for good, the playbook kubeadm.control_plane.restore with --check "
+        "Until then leave every machine's disk as it is (restore reads etcd's database there), and neither reset nor delete a machine. If they are gone for good, the playbook kubeadm.control_plane.restore with --check "
         "shows what can be restored from where, and what that loses."
     )
