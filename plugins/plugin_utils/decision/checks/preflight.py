@@ -24,7 +24,7 @@ from ..outcome import Context
 from ..remediation.retry import replacement_owed
 from ..removal.leadership import candidates, leads
 from ..rollout import gates
-from ..rollout.skew import VERSION_SKEW, version_troubles
+from ..rollout.skew import VERSION_SKEW, brought_etcd, version_troubles
 from ..snapshot.typed_snapshot import MachineView, View
 from . import trouble
 from .second_witness import VIEWS_AGREE, views_trouble
@@ -190,10 +190,19 @@ def _etcd_versions(context: Context, result: Preflight) -> None:
         owners = {each.member.id: each.name for each in view.machines if each.member is not None}
         machines = [owners[each] for each in versions[next(iter(versions))] if each in owners]
         text = f"etcd runs in several versions, as after an upgrade that was interrupted: {' and '.join(told)}; nothing is scaled meanwhile"
-        fix = (
-            f"Finish that upgrade first: have {', '.join(oldest)} replaced {advice.replace(*(machines or oldest))} or upgraded as the others "
-            "were (kubeadm upgrade), one machine at a time; then scale."
-        )
+        newest = list(versions)[-1]
+        brought = brought_etcd(view)
+        if brought is not None and brought[:2] < tuple(map(int, newest.split("."))):
+            # A replacement would bring the older one again.
+            fix = (
+                "Finish that upgrade first: set spec.version, and clusterConfiguration.etcd.local.imageTag where it is set, to those of "
+                f"{', '.join(typed_name(titles[each]) for each in versions[newest])}. The rollout that follows brings the others to it; then scale."
+            )
+        else:
+            fix = (
+                f"Finish that upgrade first: have {', '.join(oldest)} replaced {advice.replace(*(machines or oldest))} or upgraded as the others "
+                "were (kubeadm upgrade), one machine at a time; then scale."
+            )
         found = [Trouble(ETCD_VERSIONS, "EtcdVersionsDiffer", text, fix, False)]
     result.record(
         ETCD_VERSIONS,

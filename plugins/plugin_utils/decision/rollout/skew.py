@@ -85,6 +85,14 @@ def _etcd(view: View) -> list[Trouble]:
     return [Trouble(VERSION_SKEW, "EtcdTooOld", *refused, False)] if refused is not None else []
 
 
+def brought_etcd(view: View) -> etcd_releases.Release | None:
+    """Return the oldest etcd that a new machine may bring.
+
+    None where that is unknown.
+    """
+    return etcd_releases.brought_by(view.version, _etcd_tag(view.spec.get("kubeadmConfigSpec") or {}))
+
+
 def _etcd_tag(config: dict[str, Any]) -> str:
     local = ((config.get("clusterConfiguration") or {}).get("etcd") or {}).get("local") or {}
     return str(local.get("imageTag") or "")

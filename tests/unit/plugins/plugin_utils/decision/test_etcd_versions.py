@@ -20,13 +20,31 @@ def mixed(builder: Builder) -> Builder:
     return etcd_version(etcd_version(builder, "3.5.9"), "3.4.23", "m1")
 
 
+def brings(builder: Builder, tag: str) -> Builder:
+    """New machines bring that etcd, or the one of their Kubernetes version."""
+    if tag:
+        builder.spec["kubeadmConfigSpec"] = {"clusterConfiguration": {"etcd": {"local": {"imageTag": tag}}}}
+    return builder
+
+
 @pytest.mark.parametrize(("count", "wanted"), [(3, 5), (5, 3)])
 def test_nothing_is_scaled(count: int, wanted: int) -> None:
-    decision = decide(mixed(healthy(count, replicas=wanted)).build())
+    decision = decide(brings(mixed(healthy(count, replicas=wanted)), "3.5.9-0").build())
     [why] = decision["blockedOn"]
     assert (decision["action"], why["reason"]) == ("blocked", "EtcdVersionsDiffer")
     assert "3.4 (m1) and 3.5 (m2, m3" in why["message"] and "have m1 replaced" in why["fix"]
     assert check(decision, "EtcdVersionsAgree") == "fail"
+
+
+@pytest.mark.parametrize(("tag", "replaced"), [("", False), ("3.6.4-0", True)])
+def test_no_machine_is_replaced_by_one_with_the_older_etcd(tag: str, replaced: bool) -> None:
+    """One machine was upgraded by hand: what is made in place of the others would have their etcd again."""
+    builder = etcd_version(etcd_version(healthy(3, replicas=5), "3.5.21"), "3.6.4", "m1")
+    [why] = [
+        each for each in decide(brings(builder, tag).build())["blockedOn"] if each["reason"] == "EtcdVersionsDiffer"
+    ]
+    assert ("remediate" in why["fix"]) == replaced
+    assert ("set spec.version" in why["fix"] and "to those of m1." in why["fix"]) != replaced
 
 
 @pytest.mark.parametrize(("count", "wanted", "action"), [(3, 5, "join"), (5, 3, "remove")])
