@@ -131,7 +131,10 @@ class ActionModule(ControlPlaneAction):
 
         It is given up only where the host itself says that it has no claim of this machine's.
         """
-        self._require_known(host)
+        self._require_known(
+            host,
+            f"If the host is lost for good, have another machine made in its place {advice.replace(self._name)}, with -e {FORGET}={host} as well.",
+        )
         claim = infrastructure["status"].get("claim") or {}
         waiting = self.waiting(self._objects.name, self._arguments["timeout"])
         while True:
@@ -262,7 +265,7 @@ class ActionModule(ControlPlaneAction):
         forget, consent = host in self._arguments["consent_forget"], host in self._arguments["consent_wipe"]
         if forget:
             return self._forgotten(host, claim)
-        self._require_known(host)
+        self._require_known(host, f"To delete the machine and give a lost host up unwiped: -e {FORGET}={host}.")
         # Before the host was asked, it is not known whether it carries the claim: another cluster's then is no contradiction.
         begun = claim.get("state") in (RELEASING, CLAIMING)
         if not begun:
@@ -353,12 +356,12 @@ class ActionModule(ControlPlaneAction):
 
     # ---- both
 
-    def _require_known(self, host: str) -> None:
+    def _require_known(self, host: str, lost: str) -> None:
         if host not in self._task_vars["hostvars"]:
             raise ControlPlaneFailure(
                 f"machine {self._name} is the inventory host {host}, which this run's inventory does not have. Nothing was done: its connection "
                 "settings are known only there. Add the host to the inventory (an AWX job slice or a partial inventory can hide it) and run again. "
-                f"To delete the machine and give a lost host up unwiped: -e {FORGET}={host}."
+                f"{lost}"
             )
 
     def _call(

@@ -138,7 +138,16 @@ def test_a_host_that_left_the_inventory_is_released_only_with_consent(tmp_path: 
     stored = Stored(tmp_path, **claimed("burnt"))
     result = stored.release()
     assert result["failed"] and "inventory host burnt, which this run's inventory does not have" in result["msg"]
-    assert "-e machine_inventory_consent_forget=burnt" in result["msg"]
+    assert (
+        "To delete the machine and give a lost host up unwiped: -e machine_inventory_consent_forget=burnt"
+        in result["msg"]
+    )
+    # A run that makes the machine gives no host up: the consent alone would change nothing.
+    made = stored.call(kubernetes_version="v1.20.2")["msg"]
+    replaced = (
+        "(playbook remediate with -e control_plane_machines=m1), with -e machine_inventory_consent_forget=burnt as well"
+    )
+    assert f"have another machine made in its place {replaced}" in made and "To delete" not in made
     assert stored.status()["claim"]["state"] == "Claimed"
     assert stored.release(consent_forget=["other"])["failed"]
     result = stored.release(consent_forget=["burnt"])
