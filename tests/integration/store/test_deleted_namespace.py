@@ -14,6 +14,7 @@ import yaml
 from actions import run_action
 from api_server import ApiServer
 from etcd_cluster import until
+from lab_workers import deployment_name, worker_documents
 from management import Kubectl, controller_manager
 from management_workspace import KINDS
 from workspace import cluster_documents
@@ -51,7 +52,7 @@ def api(empty_server: ApiServer, tmp_path: Path) -> Object:
     options = {"type": "kubernetes", "kubeconfig": empty_server.kubeconfig, "path": str(tmp_path / "journal")}
     options["export"] = str(tmp_path / "export")
     empty_server.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    documents = cluster_documents(NAME)
+    documents = [*cluster_documents(NAME), *worker_documents(NAME, 1)]
     for each in documents:
         each["metadata"]["namespace"] = NAMESPACE
     manifest = tmp_path / "prod.yaml"
@@ -81,6 +82,7 @@ def test_what_goes_what_stays_and_the_way_back(api: Object, empty_server: ApiSer
     with controller_manager(empty_server, tmp_path, "garbagecollector", "namespace"):
         kubectl("delete", "namespace", NAMESPACE, "--wait=false")
         stays = [f"Cluster/{NAME}", f"KubeadmControlPlane/{NAME}-control-plane", f"Machine/{own}"]
+        stays += [f"MachineDeployment/{deployment_name(NAME)}"]
         leases = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
         until(
             "all goes that has no finalizer, the lock's Lease too",
@@ -96,7 +98,8 @@ def test_what_goes_what_stays_and_the_way_back(api: Object, empty_server: ApiSer
         opening.open_locks(copy).release_own(NAMESPACE, NAME)
         assert kept(moves.opened(copy, PASSWORD)) == before
 
-        for each in (f"machine/{own}", f"kcp/{NAME}-control-plane", f"cluster/{NAME}"):
+        workers = f"machinedeployment/{deployment_name(NAME)}"
+        for each in (f"machine/{own}", workers, f"kcp/{NAME}-control-plane", f"cluster/{NAME}"):
             kubectl("-n", NAMESPACE, "patch", each, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
         until(
             "the namespace is gone",
