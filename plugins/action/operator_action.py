@@ -118,29 +118,29 @@ class ActionModule(ControlPlaneAction):
             )
 
     def _plan(self, arguments: dict[str, t.Any], cluster_objects: ClusterObjects, root: Object) -> Object:
-        busy = operator_respect.under_way(cluster_objects, actions.what(root))
         hosts = (self._task_vars.get("groups") or {}).get(workers_group(cluster_objects.name)) or []
         gatherer = Facts(
             cluster_objects, self.machine_caller(arguments, cluster_objects), [str(each) for each in hosts]
         )
         try:
             facts = gatherer.gather(root)
-            self._refuse_busy(cluster_objects, root, facts, busy)
+            self._refuse_busy(cluster_objects, root, facts)
             return freeze.freeze(root, facts, now_rfc3339())
         except SwapFailure as error:
             raise ControlPlaneFailure(f"{actions.label(root)}: {error}. Nothing was started.") from error
         except RefusedAction as refused:
-            self._refuse_busy(cluster_objects, root, None, busy)
+            self._refuse_busy(cluster_objects, root, None)
             raise ControlPlaneFailure(
                 f"{actions.label(root)} can't be carried out on {cluster_objects.title}, so nothing was started: {refused}"
             ) from refused
 
-    def _refuse_busy(
-        self, cluster_objects: ClusterObjects, root: Object, facts: t.Optional[ClusterFacts], busy: str
-    ) -> None:
-        # A rollout can't end where every certificate has expired: then only a renewal helps.
+    def _refuse_busy(self, cluster_objects: ClusterObjects, root: Object, facts: t.Optional[ClusterFacts]) -> None:
+        # A rollout can't end where certificates have expired: then only a renewal helps.
         what = actions.what(root)
-        offline = facts is not None and not facts.api_answers and what == "renewCertificates"
+        renewed = facts if what == "renewCertificates" else None
+        offline = renewed is not None and not renewed.api_answers
+        ended = renewed is not None and any(map(renewed.ended, renewed.control_plane_nodes))
+        busy = operator_respect.under_way(cluster_objects, what, ended=ended)
         if busy and not offline:
             raise ControlPlaneFailure(
                 f"{actions.label(root)}: {busy}, and Actions keep out of its way. Nothing was started. Let it end first "

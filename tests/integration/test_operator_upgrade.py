@@ -13,7 +13,10 @@ import yaml
 from operator_workspace import NAME, WORKERS, OperatorWorkspace
 from workspace import kill_run
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import KUBEADM_CONFIG
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
+    CONTROL_PLANE,
+    KUBEADM_CONFIG,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 OLD, NEW = "v1.20.2", "v1.21.0"
@@ -153,11 +156,20 @@ def test_what_an_upgrade_would_do(workspace: OperatorWorkspace) -> None:
 
 @pytest.mark.full
 def test_a_renewal(workspace: OperatorWorkspace) -> None:
-    """All files first, then one component after the other, Node by Node; the Node whose certificates have ended first of all."""
+    """All files first, then one component after the other, Node by Node; the Node whose certificates have ended first of all.
+
+    A rollout is under way, and makes no machine beside one whose certificates have ended.
+    """
     world = workspace.world()
     ended = workspace.control_planes[2]
-    workspace.put_world({**world, "ends": {ended: "2026-01-01T00:00:00Z"}})
+    FileStore(str(workspace.store)).modify(
+        CONTROL_PLANE, "default", f"{NAME}-control-plane", lambda each: each["status"].update(rollout={"replicas": 3})
+    )
     workspace.action({"renewCertificates": {"names": ["etcd-peer", "apiserver", "kubelet.conf"]}}, name="renew")
+    workspace.put_world({**world, "ends": dict.fromkeys(workspace.control_planes, "2099-01-01T00:00:00Z")})
+    refused = workspace.playbook("action", "-e", "operator_manifest=renew.yml").failed().text
+    assert "a rollout is under way (status.rollout), and Actions keep out of its way" in refused
+    workspace.put_world({**world, "ends": {ended: "2026-01-01T00:00:00Z"}})
     workspace.playbook("action", "-e", "operator_manifest=renew.yml").succeeded()
     order = [ended, *workspace.control_planes[:2]]
     runs = [words for words in workspace.ran() if words[1] == "kubeadm"]

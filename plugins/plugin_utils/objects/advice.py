@@ -36,9 +36,12 @@ def replace(*machines: str) -> str:
 
 
 def delete(*machines: str) -> str:
-    """Return the advice to mark Machines for deletion."""
+    """Return the advice to mark Machines for deletion.
+
+    Without --wait=false, kubectl waits for a run that removes them.
+    """
     names = " ".join(map(typed_name, machines))
-    return f"kubectl delete machine {names}; in a store of files, the module kubeadm.control_plane.machine with state=absent"
+    return f"kubectl delete machine {names} --wait=false; in a store of files, the module kubeadm.control_plane.machine with state=absent"
 
 
 def annotate(kind: str, key: str, value: str = "true") -> str:

@@ -12,12 +12,10 @@ from collections.abc import Collection
 
 from ..kubeadm.certificate_files import CA, ETCD, FRONT_PROXY
 from ..objects.advice import AUTHORITY_ENDED
-from .planner_types import ClusterFacts, RefusedAction
+from .planner_types import EXTRA_NOW, ClusterFacts, RefusedAction
 
 # kubeadm's names of the authorities, as ``ClusterFacts.certificates`` has them.
 _NAMES = {CA: "ca", ETCD: "etcd-ca", FRONT_PROXY: "front-proxy-ca"}
-# What the facts have in ``extra``: the controller's time (RFC 3339), with which ends are compared.
-EXTRA_NOW = "now"
 
 
 def require_valid(path: str, cluster: ClusterFacts, authorities: Collection[str] = tuple(_NAMES)) -> None:

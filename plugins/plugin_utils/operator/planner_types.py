@@ -13,10 +13,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..objects import advice
 from ..objects.actions import FieldError
 
 SERIAL = "Serial"
 PARALLEL = "Parallel"
+# What the facts have in ``extra``: the controller's time (RFC 3339), with which ends are compared.
+EXTRA_NOW = "now"
 
 
 class RefusedAction(Exception):
@@ -39,7 +42,7 @@ class NodeFacts:
     ``inventory_host`` is "" where the machine is reached by the store's records; ``reachable`` is whether its machine
     answered just now; ``machine_id`` is that of /etc/machine-id there; ``os_image`` is the operating system's name as
     the kubelet reports it, such as "Ubuntu 24.04 LTS"; ``patches`` is the folder of kubeadm's patches that the machine was
-    made with, "" without one.
+    made with, "" without one; ``deleting`` is whether its Machine is marked for deletion.
     """
 
     name: str
@@ -54,6 +57,7 @@ class NodeFacts:
     machine_id: str = ""
     os_image: str = ""
     patches: str = ""
+    deleting: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,16 @@ class ClusterFacts:
     def workers(self) -> tuple[NodeFacts, ...]:
         """Worker Nodes, by name."""
         return tuple(each for each in self.nodes if not each.control_plane)
+
+    def ended(self, node: NodeFacts) -> bool:
+        """Return whether a certificate of a Node has ended.
+
+        One whose end is unknown has not.
+        """
+        now = str(self.extra.get(EXTRA_NOW) or "")
+        # RFC 3339 times in UTC with seconds sort as text.
+        ends = (end for key, end in self.certificates.items() if key.startswith(f"{node.name}/") and end)
+        return bool(now) and any(end <= now for end in ends)
 
     def node(self, name: str) -> NodeFacts | None:
         """Return the Node of a name; None without one."""
@@ -136,9 +150,10 @@ def require_reachable(facts: ClusterFacts, names: Collection[str]) -> None:
         f"Nothing was started. Make them reachable; a worker of no MachineDeployment must be a host of the inventory group {group} "
         "that has the Node's name. Or select other Nodes, where this Action has a nodeSelector."
     )
-    if not facts.api_answers:
+    lost = [each.machine for each in silent if each.control_plane and each.machine]
+    if lost:
         fix += (
-            " Where a control plane Node's machine is gone for good, nothing can remove it while no API answers: take its Machine, its infrastructure "
-            "machine and its KubeadmConfig out of the store first (docs/renew_certificates.md)."
+            f" Where a control plane Node's machine is gone for good, mark its Machine for deletion ({advice.delete(*lost)}), and run reconcile; where no "
+            "API answers, the Action renewCertificates first, which leaves it out (docs/renew_certificates.md)."
         )
     raise RefusedAction("spec", None, rule, fix)

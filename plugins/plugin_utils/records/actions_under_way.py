@@ -91,12 +91,13 @@ def left_behind(objects: ClusterObjects) -> str:
     )
 
 
-def under_way(objects: ClusterObjects, what: str = "") -> str:
+def under_way(objects: ClusterObjects, what: str = "", *, ended: bool = False) -> str:
     """Return what reconcile has under way with the machines, else "".
 
     Started and not finished, in words.
 
-    A rollout or a remediation that waits for a rotation to be completed is not in the way of ``what`` completes it.
+    A rollout or a remediation that waits for a rotation to be completed is not in the way of ``what`` completes it. Where certificates have ``ended`` on a
+    control plane machine, no machine joins beside it, and nothing of this is in the way of what renews them.
     """
     if objects.going:
         return "the cluster is being deleted"
@@ -108,6 +109,8 @@ def under_way(objects: ClusterObjects, what: str = "") -> str:
         return "its control plane was not initialized yet"
     if restore_note.started(objects.control_plane):
         return "a restore of etcd was started and is not done (the playbook restore resumes or ends it)"
+    if ended:
+        return ""
     waits = what == ROTATION and unfinished_rotation(objects) is not None
     status = objects.control_plane.get("status") or {}
     if not waits and (status.get("rollout") or {}).get("replicas") is not None:

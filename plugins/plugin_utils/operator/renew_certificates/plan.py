@@ -22,8 +22,8 @@ from ....module_utils.common.values import format_moment, read_moment
 from ...objects.actions import FieldError
 from .. import command_type
 from ..command_type import Parameter
-from ..ended_authorities import EXTRA_NOW, require_valid
-from ..planner_types import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
+from ..ended_authorities import require_valid
+from ..planner_types import EXTRA_NOW, ClusterFacts, GroupPlan, NodeFacts, RefusedAction
 from ..upgrade.commands import COMPONENTS
 from .commands import ALL, ETCD_CERTIFICATES, KUBELET_CLIENT, USERS
 
@@ -58,9 +58,11 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
         RefusedAction: a certificate that kubeadm doesn't manage here, an authority that has ended, or no control plane
             Node.
     """
-    nodes = cluster.control_plane_nodes
-    if not nodes:
+    known = cluster.control_plane_nodes
+    if not known:
         raise RefusedAction(PATH, None, "the cluster has no control plane Node", "Check its role labels.")
+    # One that is lost and is to go needs none: only with an API can it be removed, and without this no API answers.
+    nodes = tuple(each for each in known if each.reachable or not each.deleting) or known
     require_valid(PATH, cluster)
     chosen = list(spec.get("names") or [ALL])
     every = ALL in chosen
@@ -195,13 +197,7 @@ def _expired_first(nodes: Sequence[NodeFacts], cluster: ClusterFacts) -> list[No
 
     They are down already, and the others still hold the quorum.
     """
-    return sorted(nodes, key=lambda each: not _expired(each, cluster))
-
-
-def _expired(node: NodeFacts, cluster: ClusterFacts) -> bool:
-    # RFC 3339 times in UTC with seconds sort as text.
-    now = str(cluster.extra.get(EXTRA_NOW) or "")
-    return bool(now) and any(end <= now for end in _ends(node, cluster).values())
+    return sorted(nodes, key=lambda each: not cluster.ended(each))
 
 
 def _ends(node: NodeFacts, cluster: ClusterFacts) -> dict[str, str]:
@@ -216,7 +212,7 @@ def _workers(which: str, until: str, cluster: ClusterFacts) -> tuple[str, ...]:
     return tuple(
         each.name
         for each in cluster.workers
-        if _expired(each, cluster) or (which == ALWAYS and _due(each, (), True, until, cluster))
+        if cluster.ended(each) or (which == ALWAYS and _due(each, (), True, until, cluster))
     )
 
 

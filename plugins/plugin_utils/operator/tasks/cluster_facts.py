@@ -25,10 +25,9 @@ from ...records.machine_objects import node_name
 from ...records.workers import versions_in_place
 from ...workload import swap
 from .. import freeze
-from ..ended_authorities import EXTRA_NOW
 from ..matching import NodeNow
 from ..node_selector import ROLE_LABELS
-from ..planner_types import ClusterFacts, NodeFacts
+from ..planner_types import EXTRA_NOW, ClusterFacts, NodeFacts
 from . import machine_patches
 from .context import reach
 
@@ -136,6 +135,7 @@ class Facts:
             machine_id=str(info.get("machineID") or ""),
             os_image=str(info.get("osImage") or ""),
             patches=machine_patches.directory(self._objects, machine),
+            deleting=found is not None and _is_deleted(found),
         )
 
     def _machine(self, node: str, machine_id: str) -> t.Optional[Object]:
@@ -184,6 +184,7 @@ class Facts:
             ready=False,
             machine=name,
             machine_id=str((machine.get("status") or {}).get("machineID") or ""),
+            deleting=_is_deleted(machine),
         )
 
     def _external_etcd(self) -> bool:
@@ -284,6 +285,11 @@ def _deployment_of(machine: Object) -> dict[str, str]:
     """Return a Machine's label with its MachineDeployment, {} without one."""
     found = (machine["metadata"].get("labels") or {}).get(kinds.LABEL_DEPLOYMENT_NAME)
     return {} if found is None else {kinds.LABEL_DEPLOYMENT_NAME: str(found)}
+
+
+def _is_deleted(machine: Object) -> bool:
+    """Return whether a Machine is marked for deletion."""
+    return bool(machine["metadata"].get("deletionTimestamp"))
 
 
 def _image_version(pods: Object) -> str:

@@ -100,3 +100,27 @@ def test_workers_of_machine_deployments_are_renewed_as_those_of_the_inventory_ar
     assert (worker.machine, worker.inventory_host, worker.machine_id) == ("pool-a", "", "pool-a" * 8)
     assert worker.labels == {"cluster.x-k8s.io/deployment-name": "pool"} and worker in found.workers
     assert len(found.control_plane_nodes) == 3
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_machine_that_is_lost_and_to_go_holds_up_no_renewal(tmp_path: Path, answers: bool) -> None:
+    """No API answers that could remove it. One that is marked and answers may be needed for etcd's quorum."""
+    workspace = OperatorWorkspace(tmp_path)
+    workspace.create()
+    store = FileStore(str(workspace.store))
+    *others, lost = workspace.control_planes
+    machines = t.cast(t.Any, Machines(LATER, silent="" if answers else lost))
+    root = requested("renewCertificates")
+
+    def planned() -> list[list[str]]:
+        objects = ClusterObjects.read(store, "default", NAME)
+        assert objects is not None
+        groups = freeze.freeze(root, Facts(objects, machines, ()).gather(root))["groups"]
+        return [sorted(each["nodes"]) for each in groups if each["name"].endswith("-cp")]
+
+    if not answers:
+        with pytest.raises(RefusedAction, match=rf"{lost} can't be reached .* mark its Machine for deletion \(kubectl"):
+            planned()
+    store.modify(MACHINE, "default", lost, lambda each: each["metadata"].update(finalizers=["machine"]))
+    store.delete(MACHINE, "default", lost)
+    assert planned() == [[*others, lost] if answers else [*others]] * 3
