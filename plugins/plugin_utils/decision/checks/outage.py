@@ -113,6 +113,6 @@ def way_out(found: Votes) -> str:
     first = f" ({found.doubtful} last: it may have no vote)" if found.doubtful in found.silent and silent[1:] else ""
     return (
         f"Bring {which} back: power, network, or etcd's container on {shortened(silent, _SHOWN)}{first}. Then etcd continues by itself, and nothing is lost. "
-        "Until then leave every machine's disk as it is (restore reads etcd's database there), and neither reset nor delete a machine. If they are gone for good, the playbook kubeadm.control_plane.restore with --check "
-        "shows what can be restored from where, and what that loses."
+        "Until then leave every machine's disk as it is (restore reads etcd's database there), and neither reset nor delete a machine. "
+        "If they are gone for good, the playbook kubeadm.control_plane.restore with --check shows what can be restored from where, and what that loses."
     )
