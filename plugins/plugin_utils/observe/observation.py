@@ -24,6 +24,7 @@ from ..objects import actions as operator
 from ..objects import origin
 from ..objects.conditions import READY, is_true
 from ..pki.secrets import certificate_facts
+from ..records import stored_deletion
 from ..records.actions_under_way import unfinished_rotation
 from ..records.cluster_objects import CLUSTER_LABEL, ClusterObjects, Object
 from ..records.resource_sets import stored_resource_sets
@@ -94,6 +95,7 @@ def observe(
         **({"policy": policy} if policy is not None else {}),
         **({"pause": objects.pause} if objects.pause else {}),
         **({"keepsItself": True} if _keeps_itself(objects, wanted) else {}),
+        **({"sharedWith": other} if objects.going and (other := stored_deletion.shared_with(objects)) else {}),
         **_unfinished(objects, operator.KINDS if detached else (operator.ACTION,)),
         **_resource_sets(objects),
         **workers,

@@ -65,13 +65,19 @@ def _other_cluster(store: Store, manifest: ClusterManifest, desired: Object) -> 
     stored = store.get(kind_ref_of(desired), namespace, str(name))
     if stored is None or cluster_of(stored) == own:
         return ""
-    if desired["kind"] in _OWN:
-        return cluster_of(stored)
+    return cluster_of(stored) if desired["kind"] in _OWN else also_named_by(store, namespace, own, desired)
+
+
+def also_named_by(store: Store, namespace: str, own: str, *named: Object | None) -> str:
+    """Return the other Cluster that names one of these objects.
+
+    As its control plane or its infrastructure; "" for none.
+    """
+    asked = {(each["kind"], each["metadata"]["name"]) for each in named if each is not None}
     for each in store.list(CLUSTER, namespace):
         spec = each.get("spec") or {}
         references = [spec.get(key) or {} for key in ("controlPlaneRef", "infrastructureRef")]
-        names = any((one.get("kind"), one.get("name")) == (desired["kind"], name) for one in references)
-        if names and each["metadata"]["name"] != own:
+        if each["metadata"]["name"] != own and asked & {(one.get("kind"), one.get("name")) for one in references}:
             return str(each["metadata"]["name"])
     return ""
 

@@ -9,11 +9,12 @@ Source: docs/reference/cluster_api.md, "Deletion".
 from __future__ import annotations
 
 from ...module_utils.common.values import now_rfc3339
-from ..decision.removal import deleted_control_plane
+from ..calls.failure import ControlPlaneFailure
+from ..decision.removal import deleted_control_plane, whole_control_plane
 from ..objects import kinds
 from ..pki import secrets
 from ..store.base import kind_ref_of
-from . import stored_health_checks
+from . import cluster_labels, stored_health_checks
 from .cluster_objects import (
     CLUSTER,
     CLUSTER_LABEL,
@@ -34,10 +35,17 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool, deployment
 
     On the MachineDeployment `deployment` instead, where one is given.
 
+    Raises:
+        ControlPlaneFailure: another Cluster names the same objects.
+
     Source: docs/reference/cluster_api.md, "Deletion".
     """
     if deployment:
         return stored_workers.mark_deleting(objects, deployment)
+    other = shared_with(objects)
+    if other:
+        text, fix = whole_control_plane.shared_with(objects.name, other)
+        raise ControlPlaneFailure(f"{text}. Nothing was done. {fix}")
     changes = []
     for reference, current in ((CLUSTER, objects.cluster), (CONTROL_PLANE, objects.control_plane)):
         if current is None:
@@ -56,6 +64,15 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool, deployment
             objects.store.delete(reference, objects.namespace, name)
             changes.append(f"mark {current['kind']} {current['metadata']['name']} for deletion")
     return changes
+
+
+def shared_with(objects: ClusterObjects) -> str:
+    """Return the Cluster that would lose its objects with this one.
+
+    "" for none. As after a manifest that was copied, in a store of a release that did not refuse it, or in an API.
+    """
+    named = (objects.control_plane, objects.infrastructure_cluster)
+    return cluster_labels.also_named_by(objects.store, objects.namespace, objects.name, *named)
 
 
 def delete_marked(objects: ClusterObjects) -> list[str]:

@@ -28,6 +28,7 @@ WAITING_FOR_WORKERS = "WaitingForWorkersDeletion"
 WAITING_FOR_MACHINES = "WaitingForMachineDeletion"
 COMPLETED = "DeletionCompleted"
 OBJECTS_IN_ITSELF = "ObjectsInItself"
+OBJECTS_SHARED = "ObjectsShared"
 MOVE_OUT = (
     'Carry them to files first (playbook kubeadm.control_plane.move, -e \'{"control_plane_move_to": {"path": "/FOLDER/store"}}\') and name that store '
     "in the inventory. A mark of deletion stays behind then: the cluster lives on, and the playbook delete deletes it where you want that."
@@ -45,6 +46,17 @@ def in_itself(title: str, marked: bool) -> str:
     if not marked:
         return f"{what}: {why}"
     return f"{what}, and it is marked there for deletion, which can't be taken back in an API: {why}"
+
+
+def shared_with(name: str, other: str) -> tuple[str, str]:
+    """Return why what another Cluster names isn't deleted, and the remedy."""
+    name, other = clip(name, 80), clip(other, 80)
+    return (
+        f"the Cluster {other} of the same namespace names the same KubeadmControlPlane or infrastructure as {name}: with {name} it would lose "
+        "them, and its machines",
+        f"In the Cluster that is to go, delete from spec what is the other's (controlPlaneRef, infrastructureRef): {advice.edit(kinds.CLUSTER, name)}. "
+        "A mark of deletion that the KubeadmControlPlane has already is for both.",
+    )
 
 
 def is_completed(reasons: Iterable[Mapping[str, Any]]) -> bool:
@@ -102,6 +114,8 @@ def refused(view: View, going: Collection[str] = ()) -> Optional[Outcome]:
 
     `going` are the Nodes of the workers that are deleted before it.
     """
+    if view.raw.get("sharedWith"):
+        return block(OBJECTS_SHARED, *shared_with(view.name, str(view.raw["sharedWith"])))
     if shared := _shared(view):
         return shared
     return _workers(view, going) if view.machines or view.raw.get("preparedMachines") else None

@@ -338,6 +338,7 @@ SNAPSHOT = Struct(
         ),
         "pause": Text(note="Why all clusters of the namespace are paused; absent: they are not."),
         "keepsItself": Boolean("The objects are in the cluster's own API; absent: they are not."),
+        "sharedWith": Text(note="Of a deletion: another Cluster that names the same objects; absent: there is none."),
         "cluster!": CLUSTER,
         "controlPlane": CONTROL_PLANE,
         "infrastructureCluster": INFRASTRUCTURE_CLUSTER,

@@ -144,6 +144,15 @@ def test_a_cluster_that_keeps_its_own_objects_is_not_deleted(owner: str, reachab
     assert decision["status"]["controlPlane"]["failureReason"] == "DeleteError"
 
 
+@pytest.mark.parametrize("started", [healthy, lambda count: with_workers(healthy(count)), cluster])
+def test_a_cluster_whose_objects_another_one_names_too_is_not_deleted(started: Callable[[int], Builder]) -> None:
+    """Neither its machines, nor its workers, nor its infrastructure."""
+    builder = started(3)
+    builder.snapshot["sharedWith"] = "copy"
+    assert step(builder)[0] != "blocked"
+    assert step(builder.deleting()) == ("blocked", "ObjectsShared")
+
+
 def test_nor_is_its_infrastructure() -> None:
     """Machines that the store lost may still run there."""
     builder = cluster(3).deleting()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Observing whether a cluster that is to be deleted keeps its own objects, whatever the store calls the API that they are in."""
+"""Observing whether a cluster that is to be deleted keeps its own objects, whatever the store calls the API that they are in, or shares them."""
 
 from __future__ import annotations
 
@@ -88,3 +88,12 @@ def test_it_is_not_asked_in_vain(tmp_path: Path, deleting: bool, url: str) -> No
     machines = machine(builder, answer(uid="u-1"))
     assert "keepsItself" not in observe(objects(builder, tmp_path, url), machines, NOW)
     assert "objects" not in machines.calls[0][1]
+
+
+@pytest.mark.parametrize("deleting", [False, True])
+def test_of_a_deletion_it_is_told_who_else_names_the_objects(tmp_path: Path, deleting: bool) -> None:
+    builder = healthy(1).deleting() if deleting else healthy(1)
+    found = objects(builder, tmp_path, "")
+    found.store.create({**found.cluster, "metadata": {"name": "copy", "namespace": "default"}})
+    snapshot = observe(found, machine(builder), NOW)
+    assert snapshot.get("sharedWith") == ("copy" if deleting else None) and check_snapshot(snapshot) == []

@@ -16,6 +16,7 @@ from hub_manifest import manifest, obj
 from racing_store import RacingStore
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.violations import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_cluster, stored_deletion
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster_objects import (
     CLUSTER,
@@ -156,6 +157,23 @@ def test_a_deletion_that_was_cut_off_before_the_cluster_is_gone_on_with(store: F
     assert not stored_deletion.is_last_record(read(store))
     stored_deletion.mark_deleting(read(store), False)
     assert stored_deletion.is_last_record(read(store))
+
+
+@pytest.mark.parametrize("shared", ["controlPlaneRef", "infrastructureRef"])
+@pytest.mark.parametrize("deleted", ["c", "d"])
+def test_what_another_cluster_names_too_is_not_deleted(store: FileStore, shared: str, deleted: str) -> None:
+    """Neither with the copy nor with the first one, until the copy names it no more."""
+    stored_cluster.apply_manifest(store, manifest())
+    spec = manifest().cluster["spec"]
+    store.create(obj("cluster.x-k8s.io/v1beta2", "Cluster", "d", spec={shared: spec[shared]}))
+    before = {kind: store.list(kind) for kind in (CLUSTER, CONTROL_PLANE)}
+    with pytest.raises(ControlPlaneFailure, match=r"the Cluster . of the same namespace names the same"):
+        stored_deletion.mark_deleting(t.cast(ClusterObjects, ClusterObjects.read(store, "default", deleted)), False)
+    assert {kind: store.list(kind) for kind in before} == before
+    store.modify(CLUSTER, "default", "d", lambda found: found.update(spec={"paused": False}))
+    stored_deletion.mark_deleting(t.cast(ClusterObjects, ClusterObjects.read(store, "default", "d")), False)
+    assert [each["metadata"]["name"] for each in store.list(CLUSTER)] == ["c"]
+    assert store.list(CONTROL_PLANE) == before[CONTROL_PLANE] and read(store).infrastructure_cluster is not None
 
 
 @pytest.mark.parametrize("kind", [CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_SET], ids=lambda each: each[1])
