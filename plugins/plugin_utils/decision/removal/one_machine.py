@@ -124,7 +124,7 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
         text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
         # Not those that are to be replaced: a restore, say, has moved their data aside.
         staying = any(not kinds.is_flagged(each.machine, kinds.ANNOTATION_REMEDIATE_MACHINE) for each in others)
-        return _refused(text, waits and bool(others), _HELP_OTHERS if staying else _TAKE_BACK)
+        return _refused(text, waits and bool(others), _TAKE_BACK if machine.deleting and not staying else _HELP_OTHERS)
     if not view.managed_etcd:
         return Outcome(terms.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting))
     return _with_etcd(context, machine, name, why)

@@ -299,12 +299,26 @@ class TestBegunRemoval:
         assert act(builder) == ("blocked", None)
 
     @pytest.mark.parametrize(
-        ("replaced", "told"), [(False, "Bring the other machines back"), (True, "take its deletion back by hand")]
+        ("kept", "replaced", "told"),
+        [
+            ("m1", (), "Bring the other machines back"),
+            ("m1", ("m2", "m3"), "take its deletion back by hand"),
+            # Nobody marked it: it failed to join.
+            ("m4", ("m1", "m2", "m3"), "Bring the other machines back"),
+        ],
     )
-    def test_the_only_one_that_works_is_kept_and_the_way_out_is_one(self, replaced: bool, told: str) -> None:
+    def test_the_only_one_that_works_is_kept_and_the_way_out_is_one(
+        self, kept: str, replaced: tuple[str, ...], told: str
+    ) -> None:
         """A restore was done on a machine that is marked: the others' data are moved aside, and they are never well again."""
-        builder = dead(dead(healthy(3).deleting("m1"), "m2"), "m3")
-        for name in ("m2", "m3") if replaced else ():
+        if kept == "m1":
+            builder = healthy(3).deleting("m1")
+        else:
+            builder = failed(dead(healthy(3, replicas=5), "m1").machine("m4").member("m4"), "m4")
+        dead(dead(builder, "m2"), "m3")
+        for name in replaced:
             builder.annotate(REMEDIATE_MACHINE, "", name)
-        entry = next(each for each in decide(builder.build())["blockedOn"] if "removing machine m1" in each["message"])
+        entry = next(
+            each for each in decide(builder.build())["blockedOn"] if f"removing machine {kept}" in each["message"]
+        )
         assert told in entry["fix"]
