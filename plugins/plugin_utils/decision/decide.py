@@ -322,7 +322,7 @@ def _with_what_is_wrong(
 
 
 def _failed(context: Context, machine: MachineView) -> Outcome:
-    said = machine.bootstrap_message or machine.infrastructure_gone or how_it_ended(machine)
+    said = machine.bootstrap_message or machine.infrastructure_gone or how_it_ended(context.view, machine)
     removal = remove_joiner(context, machine, "BootstrapFailed", f"its bootstrap failed ({said})")
     return retried(context, machine, removal)
 

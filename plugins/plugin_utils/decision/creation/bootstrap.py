@@ -16,7 +16,7 @@ from typing import Optional
 
 from ....module_utils.common.quorum import MemberState
 from ...objects import kinds
-from ...objects.conditions import HEALTH_MARKS
+from ...objects.conditions import DELETING, HEALTH_MARKS
 from ...objects.instance_data.node_names import is_certain_name
 from .. import terms
 from ..checks.nodes_without_machine import unmanaged_nodes
@@ -74,7 +74,7 @@ def under_way(view: View, machine: MachineView) -> bool:
     """
     if machine.bootstrap != terms.RUNNING or _is_off(view, machine):
         return False
-    return not asked_to_go(machine) or (may_run(view, machine) and not _has_no_vote(machine))
+    return not asked_to_go(machine) or (may_run(view, machine) and not _has_no_vote(view, machine))
 
 
 def has_failed(view: View, machine: MachineView) -> bool:
@@ -85,19 +85,26 @@ def has_failed(view: View, machine: MachineView) -> bool:
     return machine.bootstrap == terms.FAILED or (machine.bootstrap == terms.RUNNING and not under_way(view, machine))
 
 
-def _has_no_vote(machine: MachineView) -> bool:
+def _has_no_vote(view: View, machine: MachineView) -> bool:
     """Return whether kubeadm has ended and left a learner.
 
-    It ended well on the machine; nothing is added there any more, and no vote is lost with it.
+    It ended well on the machine; nothing is added there any more, and no vote is lost with it. True also where a removal
+    has taken the learner already.
     """
-    return machine.unit.get("state") == terms.SUCCEEDED and machine.member is not None and machine.member.learner
+    if machine.unit.get("state") != terms.SUCCEEDED:
+        return False
+    if machine.member is None:
+        # The run that removed the member was cut off before the machine's end.
+        stage = condition_of(machine.machine, DELETING).get("reason")
+        return view.etcd_known and stage in terms.DELETION_AFTER_DRAIN
+    return machine.member.learner
 
 
-def how_it_ended(machine: MachineView) -> str:
+def how_it_ended(view: View, machine: MachineView) -> str:
     """Return how a failed bootstrap without a recorded reason ended."""
     if machine.bootstrap == terms.FAILED:
         return "no reason recorded"
-    if _has_no_vote(machine):
+    if _has_no_vote(view, machine):
         return "kubeadm has ended there, and its etcd member got no vote"
     return "its end was not observed, and it does not answer"
 

@@ -133,3 +133,25 @@ def test_a_learner_without_a_vote_goes_when_it_is_wanted_gone_and_a_voter_that_d
 )
 def test_only_a_learner_whose_kubeadm_has_ended_goes_for_a_mark(builder: Builder) -> None:
     assert short(decide(builder.annotate(REMEDIATE_MACHINE, "", "m4").build())) == "~m4"
+
+
+@pytest.mark.parametrize(
+    ("stage", "host", "known", "first"),
+    [
+        ("WaitingForPreTerminateHook", "Succeeded", True, "-m4"),
+        ("WaitingForInfrastructureDeletion", "Succeeded", True, "-m4"),
+        # Its removal has not come that far, kubeadm is at work, or nobody knows the members: it may have one, or get one.
+        ("DrainingNode", "Succeeded", True, "~m4"),
+        ("WaitingForInfrastructureDeletion", "Running", True, "~m4"),
+        ("WaitingForInfrastructureDeletion", "Succeeded", False, "~m4"),
+    ],
+)
+def test_a_removal_that_was_cut_off_after_the_learner_is_gone_on_with(
+    stage: str, host: str, known: bool, first: str
+) -> None:
+    """To join it again would put a machine without etcd behind the endpoint, and record that it has joined."""
+    builder = healthy(3).machine("m4", "Running", age=60).says("m4", host).deleting("m4")
+    builder.stored("Deleting", "True", 30, "m4", stage)
+    if not known:
+        builder.etcd()
+    assert short(decide(builder.build())) == first
