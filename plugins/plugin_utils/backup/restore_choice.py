@@ -320,11 +320,15 @@ def _marked(machine: str, going: bool) -> t.Iterator[str]:
 def _place(infos: t.Mapping[str, t.Mapping[str, t.Any]], going: t.Container[str]) -> str:
     """Return the machine for a backup of the controller's.
 
-    It is the one whose own data has the highest revision, of those that are to stay where there is one.
+    One whose own data is known, since nothing is restored where no etcd of kubeadm's runs; of those that are to stay where there is one, that with the
+    highest revision.
     """
-    return sorted(
-        infos, key=lambda name: (name in going, -((infos[name].get("data") or {}).get("revision") or 0), name)
-    )[0]
+
+    def order(name: str) -> tuple[bool, bool, int, str]:
+        revision = int((infos[name].get("data") or {}).get("revision") or 0)
+        return not revision, name in going, -revision, name
+
+    return min(infos, key=order)
 
 
 def listing(known: t.Sequence[Source], excluded: t.Mapping[Source, str], most: int = 10) -> str:

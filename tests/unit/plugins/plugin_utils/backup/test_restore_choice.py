@@ -100,6 +100,9 @@ def test_what_goes_furthest_is_taken_and_what_is_lost_is_named(
     [
         ({"a": info(90), "b": info(90)}, [], {"a"}, "b", False),
         ({"a": info(), "b": info(), "c": info()}, [backup(60)], {"a", "b"}, "c", False),
+        # A machine that never carried etcd can't be restored on.
+        ({"a": info(50), "b": info(), "c": info(40)}, [backup(60)], {"a"}, "c", False),
+        ({"a": info(50), "b": info()}, [backup(60)], {"a"}, "a", True),
         # What goes furthest is not given up for it.
         ({"a": info(95), "b": info(90)}, [], {"a"}, "a", True),
         ({"a": info(90), "b": info(90)}, [], set(NAMES), "a", True),
