@@ -9,7 +9,7 @@ Whose a stored object is goes by it. Names are unique in a namespace, so two clu
 from __future__ import annotations
 
 from ...module_utils.common.violations import Violation
-from ..objects import kinds
+from ..objects import advice, kinds
 from ..objects.manifest.cluster_manifest import ClusterManifest
 from ..store.base import Store, kind_ref_of
 from .cluster_objects import CLUSTER, CLUSTER_LABEL, Object
@@ -46,11 +46,13 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
     for desired in (*named, *manifest.health_checks, *manifest.machine_deployments):
         other = _other_cluster(store, manifest, desired)
         if other:
-            path = "spec.clusterName" if desired["kind"] in _OWN else "metadata.name"
-            value = (manifest.cluster if desired["kind"] in _OWN else desired)["metadata"]["name"]
-            rule = f"the store has a {desired['kind']} of this name for the cluster {other}"
+            kind, own, name = desired["kind"], manifest.cluster["metadata"]["name"], desired["metadata"]["name"]
+            path, value = ("spec.clusterName", own) if kind in _OWN else ("metadata.name", name)
+            rule = f"the store has a {kind} of this name for the cluster {other}"
+            back = f"its label {CLUSTER_LABEL} and spec.clusterName, where it has one, are to be {own} again"
+            fix = f"Give this one another name. Where it was this cluster's before, {back}: {advice.edit(kind, name)}."
             report = manifest.report(desired)
-            report.add(path, value, rule, "Give this one another name.")
+            report.add(path, value, rule, fix)
             found += report.violations
     return found
 

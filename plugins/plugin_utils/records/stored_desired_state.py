@@ -169,6 +169,9 @@ def _tell(store: Store, namespace: str, name: str, message: str) -> None:
 
     for each in _objects(store, namespace, name):
         kind_ref = kind_ref_of(each)
+        if kind_ref == CONTROL_PLANE and cluster_labels.also_named_by(store, namespace, name, each):
+            # It may be the other Cluster's, in which nothing is wrong.
+            continue
         if kind_ref in (CLUSTER, CONTROL_PLANE):
             store.modify(kind_ref, namespace, str(each["metadata"]["name"]), note)
         if kind_ref == CONTROL_PLANE:

@@ -72,7 +72,7 @@ def facts(objects: ClusterObjects, unit: Unit) -> Object:
                 "machineSets": owned,
                 "configTemplate": _exists(objects, config_reference(each)),
                 "machineTemplate": _exists(objects, machine_reference(each)),
-                **_without_templates(objects, owned),
+                **(_without_templates(objects, owned) if each["spec"].get("paused") else {}),
             }
         )
     machines = [
@@ -89,7 +89,10 @@ def facts(objects: ClusterObjects, unit: Unit) -> Object:
 
 
 def _without_templates(objects: ClusterObjects, owned: t.Sequence[Object]) -> Object:
-    """Return the names of the sets whose templates don't all exist."""
+    """Return the names of the sets whose templates don't all exist.
+
+    Only of a deployment that is held new machines are made of an earlier set; a set on its way from another provider need not be readable.
+    """
     named = {str(each["metadata"]["name"]): (config_reference(each), machine_reference(each)) for each in owned}
     lacking = [name for name, both in named.items() if not all(_exists(objects, each) for each in both)]
     return {"setsWithoutTemplates": lacking} if lacking else {}

@@ -115,6 +115,11 @@ def test_what_another_cluster_names_is_refused(store: EditedStore) -> None:
     assert {each.rule for each in refused.value.violations} == {
         f"the store has a {kind} of this name for the cluster prod" for kind in ("NspawnCluster", "KubeadmControlPlane")
     }
+    assert all("are to be copy again: kubectl edit" in each.fix for each in refused.value.violations)
+    control_plane = (store.get(CLUSTER, "default", "prod") or {})["spec"]["controlPlaneRef"]["name"]
+    told = [(CLUSTER, "copy"), (CONTROL_PLANE, control_plane), (CLUSTER, "prod")]
+    statuses = [(store.get(kind, "default", name) or {}).get("status") or {} for kind, name in told]
+    assert ["failureReason" in each for each in statuses] == [True, False, False]
     assert settle(store) == []
 
 

@@ -294,7 +294,7 @@ def test_a_label_that_the_template_no_longer_has_goes(kept: Kept) -> None:
 
 def test_a_snapshot_has_deployments_with_their_sets_and_machines(kept: Kept) -> None:
     """Those of another bootstrap provider, or with machines of another one, are left out, unless a manifest had them."""
-    labels = {"cluster.x-k8s.io/cluster-name": "my-cluster"}
+    labels, record = {"cluster.x-k8s.io/cluster-name": "my-cluster"}, {FROM_MANIFEST: "{}"}
     for name, part, kind in (("talos", "bootstrap", "TalosConfigTemplate"), ("aws", "", "AWSMachineTemplate")):
         other = copy.deepcopy(documents()[0])
         other["metadata"] = {"name": name, "namespace": "default", "labels": labels}
@@ -306,12 +306,15 @@ def test_a_snapshot_has_deployments_with_their_sets_and_machines(kept: Kept) -> 
     assert entry["machineDeployment"]["metadata"]["name"] == NAME and len(entry["machineSets"]) == 1
     assert entry["configTemplate"] and entry["machineTemplate"] and "setsWithoutTemplates" not in entry
     assert [each["machine"]["metadata"]["name"] for each in workers["machines"]] == ["pool-w1"]
-    record = {"annotations": {FROM_MANIFEST: "{}"}}
-    kept.store.modify(MACHINE_DEPLOYMENT, "default", "aws", lambda stored: stored["metadata"].update(record))
+    kept.store.modify(
+        MACHINE_DEPLOYMENT, "default", "aws", lambda stored: stored["metadata"].update(annotations=record)
+    )
     delete_finally(kept.store, stored_workers.CONFIG_TEMPLATE, "default", NAME)
-    found = stored_workers.facts(objects_of(kept), lambda _machine: {})["workers"]["deployments"]
-    assert [each["machineDeployment"]["metadata"]["name"] for each in found] == ["aws", NAME]
-    assert found[1]["setsWithoutTemplates"] == [each["metadata"]["name"] for each in entry["machineSets"]]
+    for held in False, True:
+        kept.store.modify(MACHINE_DEPLOYMENT, "default", NAME, lambda stored, to=held: stored["spec"].update(paused=to))
+        found = stored_workers.facts(objects_of(kept), lambda _machine: {})["workers"]["deployments"]
+        assert [each["machineDeployment"]["metadata"]["name"] for each in found] == ["aws", NAME]
+        assert (found[1].get("setsWithoutTemplates") == [entry["machineSets"][0]["metadata"]["name"]]) is held
 
 
 def test_infrastructure_of_another_softwares_workers_is_not_read(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
