@@ -374,7 +374,7 @@ def _refuse(objects: ClusterObjects) -> None:
         said = ownership.controlled(objects.others)
         raise ControlPlaneFailure(
             f"{said}, which the Cluster {objects.title} does not name. Nothing was done. "
-            f"Name it in the Cluster's spec.controlPlaneRef again ({advice.edit(kinds.CLUSTER, objects.name)}), then restore."
+            f"Name it in the Cluster's spec.controlPlaneRef again ({advice.edit(kinds.CLUSTER, objects.cluster['metadata'])}), then restore."
         )
     if not objects.initialized or objects.control_plane is None:
         raise ControlPlaneFailure(

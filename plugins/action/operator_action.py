@@ -122,6 +122,7 @@ class ActionModule(ControlPlaneAction):
         gatherer = Facts(
             cluster_objects, self.machine_caller(arguments, cluster_objects), [str(each) for each in hosts]
         )
+        facts = None
         try:
             facts = gatherer.gather(root)
             self._refuse_busy(cluster_objects, root, facts)
@@ -129,7 +130,7 @@ class ActionModule(ControlPlaneAction):
         except SwapFailure as error:
             raise ControlPlaneFailure(f"{actions.label(root)}: {error}. Nothing was started.") from error
         except RefusedAction as refused:
-            self._refuse_busy(cluster_objects, root, None)
+            self._refuse_busy(cluster_objects, root, facts)
             raise ControlPlaneFailure(
                 f"{actions.label(root)} can't be carried out on {cluster_objects.title}, so nothing was started: {refused}"
             ) from refused

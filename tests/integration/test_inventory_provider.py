@@ -193,7 +193,7 @@ def test_a_first_machine_in_a_failure_domain_whose_hosts_are_gone(workspace: Wor
     refused = reconcile(workspace, left, spec).failed()
     assert "1 in the failure domain a, where none fits" in refused.text, refused.output[-5000:]
     assert (
-        f"have another machine made in its place (playbook remediate with -e control_plane_machines={name})"
+        f"have another machine made in its place (playbook remediate with --limit CLUSTER -e control_plane_machines={name})"
         in refused.text
     )
     arguments = ("-i", str(workspace.folder / "hosts.yml"), "-e", "machine_inventory_timeout=2")

@@ -54,3 +54,16 @@ def test_clusters_of_one_name_are_told_apart(workspace: Workspace) -> None:
         summary = [each for each in run.output.splitlines() if each.startswith(f"  failed  {namespace}.{NAME} ")]
         assert len(summary) == 1 and f"(found: {replicas})" in summary[0]
         assert f"KubeadmControlPlane {namespace}/{NAME}-control-plane: spec.replicas" in summary[0]
+
+
+def test_named_machines_of_two_namespaces_are_not_replaced_without_a_word(workspace: Workspace) -> None:
+    """Machines are named in one cluster's message; the other's of these names work."""
+    named = ("--check", "-e", "control_plane_machines=cp-1")
+    text = workspace.playbook("remediate", *named).failed().text
+    for namespace in NAMESPACES:
+        assert f"run it again with its name, such as --limit {namespace}.{NAME}" in text
+    assert "would replace the machines of its own that are named cp-1" in text and "there is no machine" not in text
+    for more in (("--limit", f"a.{NAME}"), ("-e", "control_plane_several=true")):
+        text = workspace.playbook("remediate", *named, *more).failed().text
+        assert "there is no machine cp-1" in text and "Nothing was done" not in text
+    assert "clusters are selected" not in workspace.playbook("remediate", "--check").text

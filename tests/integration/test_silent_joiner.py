@@ -43,7 +43,7 @@ def test_it_is_replaced_with_the_consent_that_is_named(
 
     waited = workspace.playbook("reconcile").failed().text
     named = f"control_plane_machines={lost}"
-    assert f"playbook remediate with -e {named}" in waited, waited
+    assert f"playbook remediate with --limit CLUSTER -e {named}" in waited, waited
     assert "at the latest kubeadm has ended there" in waited
 
     refused = workspace.playbook("remediate", "-e", named).failed().text

@@ -108,7 +108,10 @@ def test_a_host_is_installed_anew(workspace: Workspace, cluster: Cluster) -> Non
     cluster.machines.lose(victim)
     run = cluster.refused()
     assert f"etcd member of machine {victim}: Etcd member is not healthy" in run.text, run.text
-    assert f"installed again, have it replaced (playbook remediate with -e control_plane_machines={victim})" in run.text
+    assert (
+        f"installed again, have it replaced (playbook remediate with --limit CLUSTER -e control_plane_machines={victim})"
+        in run.text
+    )
     places = "/etc/kubernetes /var/lib/etcd /run/kubeadm /var/lib/kubeadm-control-plane"
     assert cluster.machines.ssh(victim, f"find {places} -type f 2>/dev/null", check=False) == ""
     cluster.machines.annotate(victim, REMEDIATE)

@@ -10,6 +10,9 @@ All advice to annotate or to edit an object is made here, so that no user with a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..documents.names import typed_name
 from . import kinds
 
@@ -30,18 +33,22 @@ _IN_A_MANIFEST = "in its manifest, or with kubectl where no manifest names the c
 def replace(*machines: str) -> str:
     """Return the advice to replace machines, in parentheses.
 
-    Thus a full stop after it is part of no name.
+    Thus a full stop after it is part of no name. Another namespace's cluster may have machines of these names.
     """
-    return f"(playbook remediate with -e control_plane_machines={','.join(map(typed_name, machines))})"
+    return f"(playbook remediate with --limit CLUSTER -e control_plane_machines={','.join(map(typed_name, machines))})"
 
 
-def delete(*machines: str) -> str:
-    """Return the advice to mark Machines for deletion.
+def delete(*metadata: Mapping[str, Any]) -> str:
+    """Return the advice to mark Machines of one namespace for deletion.
 
     Without --wait=false, kubectl waits for a run that removes them.
     """
-    names = " ".join(map(typed_name, machines))
-    return f"kubectl delete machine {names} --wait=false; in a store of files, the module kubeadm.control_plane.machine with state=absent"
+    names = " ".join(typed_name(str(each["name"])) for each in metadata)
+    namespace = typed_name(str(metadata[0].get("namespace")))
+    return (
+        f"kubectl delete machine {names} -n {namespace} --wait=false; in a store of files, "
+        f"the module kubeadm.control_plane.machine with namespace={namespace} and state=absent"
+    )
 
 
 def annotate(kind: str, key: str, value: str = "true") -> str:
@@ -62,11 +69,12 @@ def correct_annotation(kind: str, key: str) -> str:
     return f"correct the annotation {key} on the {kind} ({_IN_A_MANIFEST})"
 
 
-def edit(kind: str, name: str) -> str:
+def edit(kind: str, metadata: Mapping[str, Any]) -> str:
     """Return the advice to edit a stored object that no manifest holds.
 
-    It reads "kubectl edit machine NAME; in a store of files …".
+    It reads "kubectl edit machine NAME -n NAMESPACE; in a store of files …".
     """
     group = kinds.group(kinds.api_version(kind))
-    name, word = typed_name(name), _KUBECTL.get(kind, kind.lower())
-    return f"kubectl edit {word} {name}; in a store of files, {kind.lower()}.{group}/{name}.yaml"
+    name, namespace = (typed_name(str(metadata.get(each))) for each in ("name", "namespace"))
+    word = _KUBECTL.get(kind, kind.lower())
+    return f"kubectl edit {word} {name} -n {namespace}; in a store of files, {namespace}/{kind.lower()}.{group}/{name}.yaml"

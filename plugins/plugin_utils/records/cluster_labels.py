@@ -50,7 +50,7 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
             path, value = ("spec.clusterName", own) if kind in _OWN else ("metadata.name", name)
             rule = f"the store has a {kind} of this name for the cluster {other}"
             back = f"its label {CLUSTER_LABEL} and spec.clusterName, where it has one, are to be {own} again"
-            fix = f"Give this one another name. Where it was this cluster's before, {back}: {advice.edit(kind, name)}."
+            fix = f"Give this one another name. Where it was this cluster's before, {back}: {advice.edit(kind, desired['metadata'])}."
             report = manifest.report(desired)
             report.add(path, value, rule, fix)
             found += report.violations

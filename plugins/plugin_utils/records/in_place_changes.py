@@ -186,7 +186,7 @@ def violations(stored: t.Optional[Object], cluster: t.Optional[Object], manifest
     rule = f"is as it was before the Action {note['action']} changed it in place; reconcile would replace every machine to take that back"
     fix = (
         "Bring the Action's change into the manifest. To take it back, run an Action changeConfiguration that does; or take the annotation "
-        f"{ANNOTATION} off ({advice.edit(kinds.KUBEADM_CONTROL_PLANE, str(stored['metadata']['name']))}), and every machine will be replaced."
+        f"{ANNOTATION} off ({advice.edit(kinds.KUBEADM_CONTROL_PLANE, stored['metadata'])}), and every machine will be replaced."
     )
     report.add(_PATH, None, rule, fix)
     return list(report.violations)

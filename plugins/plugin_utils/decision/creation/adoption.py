@@ -25,9 +25,10 @@ MIXED_MANAGEMENT = "MixedManagement"
 def one_controller(view: View) -> str:
     """Return the remedy for Machines that another controller has."""
     return (
-        f"Where that one is to manage them, name it in the Cluster's spec.controlPlaneRef again ({advice.edit(kinds.CLUSTER, view.name)}). Where this "
-        "one is, remove the other's controller reference from metadata.ownerReferences of each Machine "
-        f"({advice.edit(kinds.MACHINE, view.others[0].name)}), or this cluster's labels from the Machine."
+        "Where that one is to manage them, name it in the Cluster's spec.controlPlaneRef again "
+        f"({advice.edit(kinds.CLUSTER, view.cluster['metadata'])}). Where this one is, remove the other's controller reference from "
+        "metadata.ownerReferences of each Machine "
+        f"({advice.edit(kinds.MACHINE, view.others[0].machine['metadata'])}), or this cluster's labels from the Machine."
     )
 
 

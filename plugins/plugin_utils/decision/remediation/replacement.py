@@ -75,7 +75,7 @@ def deferred(context: Context, action: str) -> list[Outcome]:
             each,
             DEFERRED,
             text,
-            f"If the machine can't come back, delete it as well: {advice.delete(each.name)}. Then its own removal is tried, too.",
+            f"If the machine can't come back, delete it as well: {advice.delete(each.machine['metadata'])}. Then its own removal is tried, too.",
             action,
         )
         for each in _candidates(context)

@@ -150,8 +150,9 @@ def _unfinished(view: View) -> Optional[Outcome]:
     if not record.get("memberID"):
         text = f"what machine {machine.name} has recorded of a recovery of etcd can't be read: {clip(record.get('message')) or 'no reason given'}"
         fix = (
-            f"Check /var/lib/kubeadm-control-plane/recover-single-voter.json on {machine.name}. Where no unit {systemd_units.RECOVERY}* runs there and "
-            "/etc/kubernetes/manifests/etcd.yaml exists without --force-new-cluster, remove that file and reconcile."
+            f"Check /var/lib/kubeadm-control-plane/recover-single-voter.json on {machine.name}, where no unit {systemd_units.RECOVERY}* runs any more. If "
+            "/etc/kubernetes/manifests/etcd.yaml is missing there or has --force-new-cluster, copy the newest "
+            "/var/lib/kubeadm-control-plane/recover-single-voter/*/etcd.yaml to it, which is the manifest from before. Then remove the record and reconcile."
         )
         return block(RECORD_UNREADABLE, text, fix)
     lost = clip(record.get("lost"), 80)

@@ -69,7 +69,7 @@ def _waiting(machine: MachineView, found: list[str], name: str) -> Outcome:
     text = f"the deletion of machine {machine.name} is held by {'hooks' if len(found) > 1 else 'a hook'}: {listed}"
     fix = (
         "The controller that set it removes the annotation from the Machine when its task is completed; if it never will, remove the annotation yourself "
-        f"({advice.edit(kinds.MACHINE, machine.name)})."
+        f"({advice.edit(kinds.MACHINE, machine.machine['metadata'])})."
     )
     outcome = block(name, text, fix)
     outcome.action = terms.WAIT

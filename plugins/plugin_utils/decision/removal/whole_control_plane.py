@@ -48,13 +48,17 @@ def in_itself(title: str, marked: bool) -> str:
     return f"{what}, and it is marked there for deletion, which can't be taken back in an API: {why}"
 
 
-def shared_with(name: str, other: str) -> tuple[str, str]:
-    """Return why what another Cluster names isn't deleted, and the remedy."""
-    name, other = clip(name, 80), clip(other, 80)
+def shared_with(metadata: Mapping[str, Any], other: str, has_machines: bool) -> tuple[str, str]:
+    """Return why what another Cluster names isn't deleted, and the remedy.
+
+    Of two Clusters the copy is the one without machines.
+    """
+    name, other = clip(metadata["name"], 80), clip(other, 80)
+    copy = {"name": other if has_machines else name, "namespace": metadata.get("namespace")}
     return (
         f"the Cluster {other} of the same namespace names the same KubeadmControlPlane or infrastructure as {name}: with {name} it would lose "
         "them, and its machines",
-        f"In the Cluster that is to go, delete from spec what is the other's (controlPlaneRef, infrastructureRef): {advice.edit(kinds.CLUSTER, name)}. "
+        f"Delete from the spec of {copy['name']} what isn't its own (controlPlaneRef, infrastructureRef): {advice.edit(kinds.CLUSTER, copy)}. "
         "A mark of deletion that the KubeadmControlPlane has already is for both.",
     )
 
@@ -115,7 +119,8 @@ def refused(view: View, going: Collection[str] = ()) -> Optional[Outcome]:
     `going` are the Nodes of the workers that are deleted before it.
     """
     if view.raw.get("sharedWith"):
-        return block(OBJECTS_SHARED, *shared_with(view.name, str(view.raw["sharedWith"])))
+        has_machines = bool(view.machines or view.others)
+        return block(OBJECTS_SHARED, *shared_with(view.cluster["metadata"], str(view.raw["sharedWith"]), has_machines))
     if shared := _shared(view):
         return shared
     return _workers(view, going) if view.machines or view.raw.get("preparedMachines") else None
@@ -136,15 +141,15 @@ def _shared(view: View) -> Optional[Outcome]:
         listed = shortened([each.name for each in going], _SHOWN)
         text = f"{listed} would be deleted at once, and {said}: without asking etcd, which they share, that may take its quorum away"
         fix = (
-            f"Make what stays the controller of these Machines, too (metadata.ownerReferences: {advice.edit(kinds.MACHINE, going[0].name)}); "
+            f"Make what stays the controller of these Machines, too (metadata.ownerReferences: {advice.edit(kinds.MACHINE, going[0].machine['metadata'])}); "
             "or end the whole cluster with the playbook delete."
         )
     else:
         text = f"the Cluster is marked for deletion, and {said}, which the Cluster does not name: they are not deleted with it"
         fix = (
-            f"Name that one in the Cluster's spec.controlPlaneRef ({advice.edit(kinds.CLUSTER, view.name)}) and run the playbook delete again; where "
-            "it is gone, remove its reference from metadata.ownerReferences of each Machine "
-            f"({advice.edit(kinds.MACHINE, staying[0].name)})."
+            f"Name that one in the Cluster's spec.controlPlaneRef ({advice.edit(kinds.CLUSTER, view.cluster['metadata'])}) and run the playbook "
+            "delete again; where it is gone, remove its reference from metadata.ownerReferences of each Machine "
+            f"({advice.edit(kinds.MACHINE, staying[0].machine['metadata'])})."
         )
     outcome = block(MIXED_MANAGEMENT, text, fix)
     outcome.deletion = (MIXED_MANAGEMENT, f"* {text}")

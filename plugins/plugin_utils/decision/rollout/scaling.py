@@ -110,7 +110,7 @@ def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
     old = {each.name for each in context.old}
     victim = select(view, context.machines, old)
     if victim is behind_endpoint(view):
-        unmarked = f"{kinds.ANNOTATION_DELETE_MACHINE} off the Machine ({advice.edit(kinds.MACHINE, victim.name)})"
+        unmarked = f"{kinds.ANNOTATION_DELETE_MACHINE} off the Machine ({advice.edit(kinds.MACHINE, victim.machine['metadata'])})"
         fix = f"For another machine to go, take the annotation {unmarked}."
         return _endpoint_lost(view, victim, "a scale-down would remove", fix)
     # A rollback that removes newer machines makes no older machine; a removal before an addition makes one.

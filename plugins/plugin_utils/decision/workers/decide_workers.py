@@ -116,7 +116,7 @@ def _held_by_adoption(deployment: DeploymentView) -> Object:
 def _held_deletion(deployment: DeploymentView) -> Object:
     text = f"{title(deployment)} is marked for deletion, and its workers stay while it is paused: {kinds.pause_of(deployment.document)}"
     if not kinds.is_paused_by_adoption(deployment.document):
-        text += f". Remove it ({advice.edit(kinds.MACHINE_DEPLOYMENT, deployment.name)})"
+        text += f". Remove it ({advice.edit(kinds.MACHINE_DEPLOYMENT, deployment.document['metadata'])})"
     return reason(DELETING, text)
 
 
@@ -270,7 +270,7 @@ def _left_alone(step: _Step, deployment: DeploymentView, machines: Sequence[Mach
     text = (
         f"{title(deployment)}: {_listed(machines)} of an earlier template not remediated: {_stops_rollout(deployment)}"
     )
-    fix = f"To have another one in its place, delete the Machine ({advice.delete(*(each.name for each in machines[:_SHOWN]))})."
+    fix = f"To have another one in its place, delete the Machine ({advice.delete(*(each.machine['metadata'] for each in machines[:_SHOWN]))})."
     step.troubles.append(Trouble(CHECK, CANNOT, text, fix, False))
 
 

@@ -67,7 +67,8 @@ def _number(deployment: DeploymentView) -> list[Trouble]:
     if "replicas" in deployment.spec:
         return []
     text = f"{title(deployment)} has no spec.replicas, so that it is unknown how many workers it is to have: none is made or replaced"
-    scale = f"kubectl scale machinedeployment {typed_name(deployment.name)} --replicas=NUMBER"
+    namespace = typed_name(str(deployment.document["metadata"].get("namespace")))
+    scale = f"kubectl scale machinedeployment {typed_name(deployment.name)} -n {namespace} --replicas=NUMBER"
     fix = (
         f"Set it: {scale}. For a cluster without a manifest reconcile sets it to the number of workers that there are."
     )
@@ -83,7 +84,7 @@ def _templates(deployment: DeploymentView) -> list[Trouble]:
             f"{title(deployment)} has spec.paused, so that new workers are made as its newest MachineSet {clip(held.name, 80)} has it, and a template that "
             "this names does not exist"
         )
-        fix = f"Put it back, or end spec.paused ({advice.edit(kinds.MACHINE_DEPLOYMENT, deployment.name)})."
+        fix = f"Put it back, or end spec.paused ({advice.edit(kinds.MACHINE_DEPLOYMENT, deployment.document['metadata'])})."
         return [Trouble(CHECK, "WorkerTemplateNotFound", text, fix, False)]
     named = (
         (deployment.has_config, (machine.get("bootstrap") or {}).get("configRef") or {}),

@@ -77,5 +77,5 @@ def _fix(deployment: DeploymentView, machine: MachineView) -> str:
     look = f"Look at {typed_name(machine.name)} (journalctl -u kubelet). " if machine.bootstrap else ""
     first = f"{look}To have another one in its place"
     if is_left_alone(deployment, machine):
-        return f"{first}, delete its Machine ({advice.delete(machine.name)})."
+        return f"{first}, delete its Machine ({advice.delete(machine.machine['metadata'])})."
     return f"{first}, ask for it {advice.replace(machine.name)}; a MachineHealthCheck asks by itself."

@@ -148,7 +148,7 @@ def violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
         )
         fix = (
             f"Set it to {_version(stored)}. To go back, take the annotation {ANNOTATION} off "
-            f"({advice.edit(kinds.MACHINE_DEPLOYMENT, str(stored['metadata']['name']))}), and every worker will be replaced."
+            f"({advice.edit(kinds.MACHINE_DEPLOYMENT, stored['metadata'])}), and every worker will be replaced."
         )
         report.add(WORKER_VERSION, wanted, rule, fix)
         found += report.violations

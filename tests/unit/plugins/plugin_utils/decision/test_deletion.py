@@ -151,6 +151,8 @@ def test_a_cluster_whose_objects_another_one_names_too_is_not_deleted(started: C
     builder.snapshot["sharedWith"] = "copy"
     assert step(builder)[0] != "blocked"
     assert step(builder.deleting()) == ("blocked", "ObjectsShared")
+    [found] = decide(builder.build())["blockedOn"]
+    assert f"kubectl edit cluster {'copy' if builder.snapshot['machines'] else 'my-cluster'}" in found["fix"]
 
 
 def test_nor_is_its_infrastructure() -> None:

@@ -232,7 +232,7 @@ def test_a_machine_that_was_begun_without_a_host_needs_one_too(domain: str, bloc
     decision = decide(builder.build())
     assert (decision["action"], result(decision)) == (("blocked", "fail") if blocked else ("initialize", "pass"))
     if blocked:
-        assert "remediate with -e control_plane_machines=m1" in decision["blockedOn"][0]["fix"]
+        assert "remediate with --limit CLUSTER -e control_plane_machines=m1" in decision["blockedOn"][0]["fix"]
         builder.entry("m1")["machine"]["metadata"]["annotations"]["cluster.x-k8s.io/remediate-machine"] = ""
         assert decide(builder.build())["action"] == "remove"
 

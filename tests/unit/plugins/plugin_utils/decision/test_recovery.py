@@ -298,6 +298,7 @@ def test_a_record_that_can_not_be_read_is_said_with_what_to_look_at(tmp_path: Pa
     said = decision["blockedOn"][0]
     assert "machine m1" in said["message"] and f"{places.record} can't be read" in said["message"]
     assert "recover-single-voter.json on m1" in said["fix"] and "--force-new-cluster" in said["fix"]
+    assert "recover-single-voter/*/etcd.yaml" in said["fix"]
 
 
 def test_a_recovery_that_failed_is_asked_for_again() -> None:

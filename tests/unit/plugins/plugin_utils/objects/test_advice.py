@@ -61,13 +61,13 @@ def test_nobody_else_tells_users_to_edit_objects() -> None:
 
 @pytest.mark.parametrize("kind", [kinds.MACHINE, kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE])
 def test_the_file_that_is_named_is_the_stores(kind: str, tmp_path: Path) -> None:
-    version = kinds.api_version(kind)
-    FileStore(str(tmp_path)).create(
-        {"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "default"}, "spec": {}}
-    )
-    named = advice.edit(kind, "x").rpartition("files, ")[2]
-    assert (tmp_path / "default" / named).is_file()
+    version, metadata = kinds.api_version(kind), {"name": "x", "namespace": "staging"}
+    FileStore(str(tmp_path)).create({"apiVersion": version, "kind": kind, "metadata": dict(metadata), "spec": {}})
+    typed, _, named = advice.edit(kind, metadata).partition("; in a store of files, ")
+    assert typed.endswith(" x -n staging") and (tmp_path / named).is_file()
 
 
 def test_several_machines_are_one_command() -> None:
     assert advice.replace("m1", "m2").endswith("-e control_plane_machines=m1,m2)")
+    deleted = advice.delete(*({"name": each, "namespace": "staging"} for each in ("m1", "m2")))
+    assert "delete machine m1 m2 -n staging;" in deleted and "namespace=staging and state=absent" in deleted

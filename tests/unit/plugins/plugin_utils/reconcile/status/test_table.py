@@ -212,7 +212,7 @@ def test_what_is_not_known_of_one_machine_is_one_line() -> None:
     assert [line for line in lines if line.startswith("  to do")] == [
         "  to do      On m3 look at crictl ps -a, crictl logs and journalctl -u kubelet.",
         "  to do      Look at etcd on m3 (crictl logs). Where its host was lost or installed again, have it replaced "
-        "(playbook remediate with -e control_plane_machines=m3).",
+        "(playbook remediate with --limit CLUSTER -e control_plane_machines=m3).",
     ]
 
 

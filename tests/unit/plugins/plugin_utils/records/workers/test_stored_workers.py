@@ -306,12 +306,10 @@ def test_a_snapshot_has_deployments_with_their_sets_and_machines(kept: Kept) -> 
     assert entry["machineDeployment"]["metadata"]["name"] == NAME and len(entry["machineSets"]) == 1
     assert entry["configTemplate"] and entry["machineTemplate"] and "setsWithoutTemplates" not in entry
     assert [each["machine"]["metadata"]["name"] for each in workers["machines"]] == ["pool-w1"]
-    kept.store.modify(
-        MACHINE_DEPLOYMENT, "default", "aws", lambda stored: stored["metadata"].update(annotations=record)
-    )
+    kept.store.modify(MACHINE_DEPLOYMENT, "default", "aws", lambda it: it["metadata"].update(annotations=record))
     delete_finally(kept.store, stored_workers.CONFIG_TEMPLATE, "default", NAME)
     for held in False, True:
-        kept.store.modify(MACHINE_DEPLOYMENT, "default", NAME, lambda stored, to=held: stored["spec"].update(paused=to))
+        kept.store.modify(MACHINE_DEPLOYMENT, "default", NAME, lambda it, to=held: it["spec"].update(paused=to))
         found = stored_workers.facts(objects_of(kept), lambda _machine: {})["workers"]["deployments"]
         assert [each["machineDeployment"]["metadata"]["name"] for each in found] == ["aws", NAME]
         assert (found[1].get("setsWithoutTemplates") == [entry["machineSets"][0]["metadata"]["name"]]) is held
