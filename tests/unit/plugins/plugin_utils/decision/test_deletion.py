@@ -152,7 +152,7 @@ def test_a_cluster_whose_objects_another_one_names_too_is_not_deleted(started: C
     assert step(builder)[0] != "blocked"
     assert step(builder.deleting()) == ("blocked", "ObjectsShared")
     [found] = decide(builder.build())["blockedOn"]
-    assert f"kubectl edit cluster {'copy' if builder.snapshot['machines'] else 'my-cluster'}" in found["fix"]
+    assert f"kubectl edit cluster {'copy' if builder.snapshot['machines'] else 'prod'}" in found["fix"]
 
 
 def test_nor_is_its_infrastructure() -> None:

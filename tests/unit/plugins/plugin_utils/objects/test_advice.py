@@ -70,4 +70,6 @@ def test_the_file_that_is_named_is_the_stores(kind: str, tmp_path: Path) -> None
 def test_several_machines_are_one_command() -> None:
     assert advice.replace("m1", "m2").endswith("-e control_plane_machines=m1,m2)")
     deleted = advice.delete(*({"name": each, "namespace": "staging"} for each in ("m1", "m2")))
-    assert "delete machine m1 m2 -n staging;" in deleted and "namespace=staging and state=absent" in deleted
+    assert (
+        "delete machine m1 m2 -n staging --wait=false;" in deleted and "namespace=staging and state=absent" in deleted
+    )
