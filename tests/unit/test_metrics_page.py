@@ -232,7 +232,7 @@ def test_a_health_check_that_failed_is_cleared_by_what_the_alert_says(tmp_path: 
         for name, text in alert["annotations"].items():
             chosen = re.sub(r"\{\{ if .*\{\{- end \}\}", command, text, flags=re.DOTALL)
             notes[name] = re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found, labels=labels: labels[found[1]], chosen)
-        assert notes["to_type"].endswith(f":\n{command}")
+        assert notes["to_type"].endswith(f":\n{command}") and "was deleted on purpose, don't run" in notes["to_type"]
         series = ",".join(f'{name}="{value}"' for name, value in labels.items())
         expected = {"exp_labels": {**labels, **alert["labels"]}, "exp_annotations": notes}
         tests.append(
@@ -252,6 +252,7 @@ def test_a_health_check_that_failed_is_cleared_by_what_the_alert_says(tmp_path: 
 def test_the_alert_of_a_pause_names_the_namespaces_too() -> None:
     typed = alerts()["ControlPlanePaused"]["annotations"]["to_type"]
     assert f"kubectl -n {{{{ $labels.cluster_namespace }}}} delete configmap {pause.NAME}" in typed
+    assert f"{{{{ $labels.cluster_namespace }}}}/configmap/{pause.NAME}.yaml" in typed
 
 
 def test_promtool_takes_the_rules() -> None:

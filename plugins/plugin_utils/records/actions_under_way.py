@@ -97,7 +97,8 @@ def under_way(objects: ClusterObjects, what: str = "", *, ended: bool = False) -
     Started and not finished, in words.
 
     A rollout or a remediation that waits for a rotation to be completed is not in the way of ``what`` completes it. Where certificates have ``ended`` on a
-    control plane machine, no machine joins beside it, and nothing of this is in the way of what renews them.
+    control plane machine, reconcile begins no join, and nothing of this is in the way of what renews them. A join that a run left behind on its machine
+    may be disturbed by it: at worst its bootstrap fails. The members' quorum is kept by each restart itself.
     """
     if objects.going:
         return "the cluster is being deleted"

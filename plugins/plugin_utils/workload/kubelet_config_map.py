@@ -95,8 +95,9 @@ def _copy(objects: Objects, version: str, name: str) -> tuple[str, dict[str, t.A
             }
     raise WorkloadError(
         f"kubelets of Kubernetes {version} get their configuration from the ConfigMap kube-system/{name}, which does not exist, and "
-        f"there is none to copy with a key {_KEY} (searched for {', '.join(looked_for)}); nothing was written. Restore one "
-        f"(on a control plane machine: kubectl -n kube-system create configmap {name} --from-file={_KEY}=/var/lib/kubelet/config.yaml)."
+        f"there is none to copy with a key {_KEY} (searched for {', '.join(looked_for)}); nothing was written. Restore one (on a "
+        f"control plane machine: kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system create configmap {name} "
+        f"--from-file={_KEY}=/var/lib/kubelet/config.yaml)."
     )
 
 

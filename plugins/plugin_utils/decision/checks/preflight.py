@@ -195,8 +195,10 @@ def _etcd_versions(context: Context, result: Preflight) -> None:
         if brought is not None and brought[:2] < tuple(map(int, newest.split("."))):
             # A replacement would bring the older one again.
             fix = (
-                "Finish that upgrade first: set spec.version, and clusterConfiguration.etcd.local.imageTag where it is set, to those of "
-                f"{', '.join(typed_name(titles[each]) for each in versions[newest])}. The rollout that follows brings the others to it; then scale."
+                "Finish that upgrade first: set spec.version to the Kubernetes version of "
+                f"{', '.join(typed_name(titles[each]) for each in versions[newest])}. Where it is that already, or "
+                "clusterConfiguration.etcd.local.imageTag is set, set this imageTag to the tag of the etcd image there "
+                "(/etc/kubernetes/manifests/etcd.yaml). The rollout that follows brings the others to it; then scale."
             )
         else:
             fix = (

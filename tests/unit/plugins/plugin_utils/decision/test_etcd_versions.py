@@ -36,7 +36,7 @@ def test_nothing_is_scaled(count: int, wanted: int) -> None:
     assert check(decision, "EtcdVersionsAgree") == "fail"
 
 
-@pytest.mark.parametrize(("tag", "replaced"), [("", False), ("3.6.4-0", True)])
+@pytest.mark.parametrize(("tag", "replaced"), [("", False), ("3.5.21-0", False), ("3.6.4-0", True)])
 def test_no_machine_is_replaced_by_one_with_the_older_etcd(tag: str, replaced: bool) -> None:
     """One machine was upgraded by hand: what is made in place of the others would have their etcd again."""
     builder = etcd_version(etcd_version(healthy(3, replicas=5), "3.5.21"), "3.6.4", "m1")
@@ -44,7 +44,8 @@ def test_no_machine_is_replaced_by_one_with_the_older_etcd(tag: str, replaced: b
         each for each in decide(brings(builder, tag).build())["blockedOn"] if each["reason"] == "EtcdVersionsDiffer"
     ]
     assert ("remediate" in why["fix"]) == replaced
-    assert ("set spec.version" in why["fix"] and "to those of m1." in why["fix"]) != replaced
+    assert ("set spec.version to the Kubernetes version of m1. Where it is that already" in why["fix"]) != replaced
+    assert ("set this imageTag to the tag of the etcd image there" in why["fix"]) != replaced
 
 
 @pytest.mark.parametrize(("count", "wanted", "action"), [(3, 5, "join"), (5, 3, "remove")])

@@ -253,7 +253,9 @@ def test_the_kubelets_config_map_by_version(version: str, gates: dict[str, bool]
     text = f"apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\nfeatureGates: {gates!r}\n"
     objects: dict[str, t.Any] = {read.path: None for read in kubelet_config_map.reads(version)}
     objects[kubeadm_config_map.PATH] = {"data": {"ClusterConfiguration": text}}
-    with pytest.raises(WorkloadError, match=f"kube-system/{name}, which does not exist"):
+    # Root has no kubeconfig of its own on a control plane machine.
+    command = f"kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system create configmap {name} "
+    with pytest.raises(WorkloadError, match=f"kube-system/{name}, which does not exist.*{command}"):
         kubelet_config_map.plan(objects, version)
     source = next(path for path in objects if "kubelet-config" in path and not path.endswith(f"/{name}"))
     objects[source] = {"metadata": {"annotations": {"a": "b"}}, "data": {"kubelet": "x"}}
