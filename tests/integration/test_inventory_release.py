@@ -144,10 +144,9 @@ def test_a_host_that_left_the_inventory_is_released_only_with_consent(tmp_path: 
     )
     # A run that makes the machine gives no host up: the consent alone would change nothing.
     made = stored.call(kubernetes_version="v1.20.2")["msg"]
-    replaced = (
-        "(playbook remediate with -e control_plane_machines=m1), with -e machine_inventory_consent_forget=burnt as well"
-    )
-    assert f"have another machine made in its place {replaced}" in made and "To delete" not in made
+    replaced = "(playbook remediate with --limit CLUSTER -e control_plane_machines=m1)"
+    also = "with -e machine_inventory_consent_forget=burnt as well"
+    assert f"have another machine made in its place {replaced}, {also}" in made and "To delete" not in made
     assert stored.status()["claim"]["state"] == "Claimed"
     assert stored.release(consent_forget=["other"])["failed"]
     result = stored.release(consent_forget=["burnt"])
