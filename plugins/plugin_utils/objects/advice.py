@@ -44,7 +44,7 @@ def delete(*metadata: Mapping[str, Any]) -> str:
     Without --wait=false, kubectl waits for a run that removes them.
     """
     names = " ".join(typed_name(str(each["name"])) for each in metadata)
-    namespace = typed_name(str(metadata[0].get("namespace")))
+    namespace = typed_name(str(metadata[0].get("namespace")), "NAMESPACE")
     return (
         f"kubectl delete machine {names} -n {namespace} --wait=false; in a store of files, "
         f"the module kubeadm.control_plane.machine with namespace={namespace} and state=absent"
@@ -75,6 +75,6 @@ def edit(kind: str, metadata: Mapping[str, Any]) -> str:
     It reads "kubectl edit machine NAME -n NAMESPACE; in a store of files …".
     """
     group = kinds.group(kinds.api_version(kind))
-    name, namespace = (typed_name(str(metadata.get(each))) for each in ("name", "namespace"))
+    name, namespace = (typed_name(str(metadata.get(each)), each.upper()) for each in ("name", "namespace"))
     word = _KUBECTL.get(kind, kind.lower())
     return f"kubectl edit {word} {name} -n {namespace}; in a store of files, {namespace}/{kind.lower()}.{group}/{name}.yaml"

@@ -153,7 +153,7 @@ def require_reachable(facts: ClusterFacts, names: Collection[str]) -> None:
     lost = [each.machine for each in silent if each.control_plane and each.machine]
     if lost:
         # Never several in one line to paste: where a network is down, all are silent, and a mark can't be taken back.
-        one = {"name": lost[0] if len(lost) == 1 else "MACHINE", "namespace": "NAMESPACE"}
+        one = {"name": lost[0] if len(lost) == 1 else "NAME", "namespace": "NAMESPACE"}
         fix += (
             f" Where a control plane Node's machine is gone for good, mark its Machine for deletion ({advice.delete(one)}), and run reconcile; where no "
             "API answers, the Action renewCertificates first, which leaves it out (docs/renew_certificates.md)."

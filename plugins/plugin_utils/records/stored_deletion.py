@@ -44,7 +44,9 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool, deployment
         return stored_workers.mark_deleting(objects, deployment)
     other = shared_with(objects)
     if other:
-        text, fix = whole_control_plane.shared_with(objects.cluster["metadata"], other, bool(objects.all_machines))
+        text, fix = whole_control_plane.shared_with(
+            objects.cluster["metadata"], objects.control_plane, other, bool(objects.all_machines)
+        )
         raise ControlPlaneFailure(f"{text}. Nothing was done. {fix}")
     changes = []
     for reference, current in ((CLUSTER, objects.cluster), (CONTROL_PLANE, objects.control_plane)):

@@ -48,18 +48,26 @@ def in_itself(title: str, marked: bool) -> str:
     return f"{what}, and it is marked there for deletion, which can't be taken back in an API: {why}"
 
 
-def shared_with(metadata: Mapping[str, Any], other: str, has_machines: bool) -> tuple[str, str]:
+def shared_with(
+    metadata: Mapping[str, Any], control_plane: Optional[Mapping[str, Any]], other: str, has_machines: bool
+) -> tuple[str, str]:
     """Return why what another Cluster names isn't deleted, and the remedy.
 
     Of two Clusters the copy is the one without machines.
     """
     name, other = clip(metadata["name"], 80), clip(other, 80)
     copy = {"name": other if has_machines else name, "namespace": metadata.get("namespace")}
+    first = ""
+    if control_plane and control_plane["metadata"].get("deletionTimestamp"):
+        first = (
+            "The KubeadmControlPlane is marked for deletion: once one Cluster alone names it, the next run deletes all its machines. Where they are to "
+            "live on, take metadata.deletionTimestamp out of its file first, in a store of files. In an API a mark can't be taken back. "
+            f"{MOVE_OUT} Only then: "
+        )
     return (
         f"the Cluster {other} of the same namespace names the same KubeadmControlPlane or infrastructure as {name}: with {name} it would lose "
         "them, and its machines",
-        f"Delete from the spec of {copy['name']} what isn't its own (controlPlaneRef, infrastructureRef): {advice.edit(kinds.CLUSTER, copy)}. "
-        "A mark of deletion that the KubeadmControlPlane has already is for both.",
+        f"{first}Delete from the spec of {copy['name']} what isn't its own (controlPlaneRef, infrastructureRef): {advice.edit(kinds.CLUSTER, copy)}.",
     )
 
 
@@ -120,7 +128,10 @@ def refused(view: View, going: Collection[str] = ()) -> Optional[Outcome]:
     """
     if view.raw.get("sharedWith"):
         has_machines = bool(view.machines or view.others)
-        return block(OBJECTS_SHARED, *shared_with(view.cluster["metadata"], str(view.raw["sharedWith"]), has_machines))
+        text, fix = shared_with(view.cluster["metadata"], view.control_plane, str(view.raw["sharedWith"]), has_machines)
+        outcome = block(OBJECTS_SHARED, text, fix)
+        outcome.deletion = (OBJECTS_SHARED, f"* {text}")
+        return outcome
     if shared := _shared(view):
         return shared
     return _workers(view, going) if view.machines or view.raw.get("preparedMachines") else None

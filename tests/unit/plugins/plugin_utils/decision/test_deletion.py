@@ -151,7 +151,11 @@ def test_a_cluster_whose_objects_another_one_names_too_is_not_deleted(started: C
     builder.snapshot["sharedWith"] = "copy"
     assert step(builder)[0] != "blocked"
     assert step(builder.deleting()) == ("blocked", "ObjectsShared")
-    [found] = decide(builder.build())["blockedOn"]
+    decision = decide(builder.build())
+    [found] = decision["blockedOn"]
+    told = {each["type"]: each["reason"] for each in decision["conditions"]["controlPlane"]}
+    assert told["Deleting"] == "ObjectsShared", "it would say that workers were checked"
+    assert found["fix"].startswith("The KubeadmControlPlane is marked for deletion")
     assert f"kubectl edit cluster {'copy' if builder.snapshot['machines'] else 'prod'}" in found["fix"]
 
 
