@@ -180,6 +180,12 @@ def test_a_survey_asks_for_what_the_playbook_takes(tables: Object, templates: Te
     assert every == {each["variable"] for each in tables["awx_questions"]}
 
 
+def test_workers_are_deleted_by_a_template_that_can_not_delete_their_cluster(templates: Templates) -> None:
+    [name] = (each for each in templates if each.endswith("delete workers"))
+    asked = {each["variable"]: each["required"] for each in questions(templates[name])}
+    assert asked == {"control_plane_delete": True, "control_plane_deployment": True}
+
+
 @pytest.mark.parametrize(
     "answers", [{}, {"action_drain": "true", "action_authorities": ["ca"], "action_accept_outage": "true"}]
 )
