@@ -30,7 +30,7 @@ _LONGEST_PATH = 4096
 GIVEN_BACK = "GivenBack"
 # Of the second of two hosts with one machine-id, said by itself or by the controller.
 SAME_MACHINE_ID = "it has the machine-id of {other}: one host under two names, or a copy"
-SAME_MACHINE_ID_FIX = "Give each host a machine-id of its own: empty /etc/machine-id and run systemd-machine-id-setup."
+SAME_MACHINE_ID_FIX = "Give this host, not the other one, a machine-id of its own: systemd-id128 new > /etc/machine-id, and start it again."
 _RIGHTS = (
     "Let the user whom Ansible becomes here, by default root, use it (namei -l {path} shows the owner and rights of each folder; "
     "lsattr -d {path} whether it may be changed at all)."

@@ -17,7 +17,10 @@ CLAIM_FILE = "/var/lib/kubeadm-control-plane/claim.json"
 OUT_OF_CLUSTER_API = (
     "Take it out of Cluster API first (pause its Cluster, remove the Machine objects without deleting machines)."
 )
-OWN_MACHINE_ID = "A machine is identified by its machine-id. Give each its own: empty /etc/machine-id, run systemd-machine-id-setup, restart kubelet."
+OWN_MACHINE_ID = (
+    "A machine is identified by its machine-id. Give the copy one of its own, never a host that is a machine of a store: "
+    "systemd-id128 new > /etc/machine-id, and restart kubelet."
+)
 _MACHINE_ANNOTATION = "cluster.x-k8s.io/machine"
 
 

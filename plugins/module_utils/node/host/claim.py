@@ -191,7 +191,7 @@ def _other_machine(present: Claim, identity: str) -> Missing:
         "MachineID",
         f"the host carries a claim of {present.owner()} made for machine-id {present.machine_id}, but its machine-id is"
         f" {identity or 'missing'}: it is a copy of another host, or was installed again around the file",
-        "Give each host a machine-id of its own (systemd-machine-id-setup) before it joins the pool.",
+        "Where it is the same host, write the claim's machine-id back to /etc/machine-id, and start it again. Else have the machine replaced.",
     )
 
 

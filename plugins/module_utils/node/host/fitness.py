@@ -197,8 +197,10 @@ def _kubeadm_needs(wanted: Wanted, address: str, places: HostPlaces) -> list[Mis
         if value != "1":
             check = f"FileContent--proc-sys-{name.replace('/', '-')}"
             text = f"{name.replace('/', '.')} is {value or 'not there'}, and has to be 1"
-            module = " with the module br_netfilter in /etc/modules-load.d" if "bridge" in name else ""
-            found.append(Missing(check, text, f"Set it in /etc/sysctl.d{module}, and now: sysctl --system."))
+            bridge = "bridge" in name
+            module = " with the module br_netfilter in /etc/modules-load.d" if bridge else ""
+            now = "modprobe br_netfilter; sysctl --system" if bridge else "sysctl --system"
+            found.append(Missing(check, text, f"Set it in /etc/sysctl.d{module}, and now: {now}."))
     return found
 
 

@@ -189,11 +189,8 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
         return [Trouble(MACHINES_HAVE_NODES, "InfrastructureGone", text, fix, False)]
     if machine.impostor:
         text = f"Node {clip(machine.impostor, 80)} has another machine ID than machine {machine.name}: the host was reinstalled or replaced"
-        return [
-            Trouble(
-                MACHINES_HAVE_NODES, "NodeIdentityDiffers", text, "Bring the right host back under this name.", False
-            )
-        ]
+        fix = "Bring the right host back under this name; where it is the same one, the machine-id that its Machine has (status.machineID)."
+        return [Trouble(MACHINES_HAVE_NODES, "NodeIdentityDiffers", text, fix, False)]
     if machine.node is not None:
         return []
     if machine.node_unlabelled:
