@@ -31,6 +31,7 @@ KUBELET_FLAGS = "/var/lib/kubelet/kubeadm-flags.env"
 _KUBELET_ARGUMENTS = re.compile(r"^KUBELET_KUBEADM_ARGS=(.*)$", re.MULTILINE)
 _CERTIFICATES_DIR = re.compile(r"^certificatesDir:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
 _GROUP = "cluster.x-k8s.io"
+_DEFINITIONS, _MANAGED_BY = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "app.kubernetes.io/managed-by"
 # Purpose of a cluster's Secret -> files below certificatesDir.
 _FILES = {
     "ca": ("ca.crt", "ca.key"),
@@ -204,9 +205,17 @@ def _cluster_api(where: Places, timeout: float) -> Object:
             # Other kinds of the group may be there without this one.
             there = any(each.get("name") == "machines" for each in kinds)
             machines = [_machine(item) for item in client.list(f"/apis/{_GROUP}/{version}/machines")] if there else []
-        return {"served": True, "machines": machines, "message": ""}
+            found = {"definition": _managing(client.get(f"{_DEFINITIONS}/machines.{_GROUP}") or {})} if machines else {}
+        return {"served": True, "machines": machines, "message": "", **found}
     except (Unreachable, ApiError, NodeError, ValueError) as error:
         return {"served": None, "machines": [], "message": str(error)}
+
+
+def _managing(definition: t.Mapping[str, t.Any]) -> Object:
+    """Return what of a definition says who manages it."""
+    manager = str(((definition.get("metadata") or {}).get("labels") or {}).get(_MANAGED_BY) or "")
+    strategy = str(((definition.get("spec") or {}).get("conversion") or {}).get("strategy") or "None")
+    return {"metadata": {"labels": {_MANAGED_BY: manager}}, "spec": {"conversion": {"strategy": strategy}}}
 
 
 def _machine(item: t.Mapping[str, t.Any]) -> Object:

@@ -20,7 +20,15 @@ from ..observe import additional_facts
 from ..observe.parse import parse
 from ..pki import certificates
 from ..pki.certificates import PkiError
-from .host_problems import OUT_OF_CLUSTER_API, Problem, annotated, machine_id, node_of, same_machine
+from .host_problems import (
+    OUT_OF_CLUSTER_API,
+    Problem,
+    annotated,
+    machine_id,
+    machines_of_cluster_api,
+    node_of,
+    same_machine,
+)
 
 Object = dict[str, t.Any]
 SPARE = "NotAControlPlane"
@@ -244,7 +252,7 @@ def _managed(hosts: t.Sequence[Host]) -> list[Problem]:
     if api.get("served") is None:
         text = f"whether Cluster API manages the machines could not be asked: {api.get('message')}"
         found.append(Problem("APIUnreachable", hosts[0].name, text, "Run again when the API server answers."))
-    for each in api.get("machines") or []:
+    for each in machines_of_cluster_api(hosts[0]):
         if each["node"] in names or (each["controlPlane"] and not each["node"]):
             title = f"{each['namespace']}/{each['name']}"
             text = f"the cluster holds Machine {title} of Cluster API ({each['node'] or 'a control plane machine without a Node'})"

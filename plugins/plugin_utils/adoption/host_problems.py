@@ -10,12 +10,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from ...module_utils.common.values import clip
+from ..management.recognition import is_ours
 
 Object = dict[str, t.Any]
 SILENT = "HostUnreachable"
 CLAIM_FILE = "/var/lib/kubeadm-control-plane/claim.json"
 OUT_OF_CLUSTER_API = (
-    "Take it out of Cluster API first (pause its Cluster, remove the Machine objects without deleting machines)."
+    "Take it out of Cluster API first (pause its Cluster, remove that one's Machine objects without deleting machines, then kubectl annotate node NODE "
+    "cluster.x-k8s.io/machine-). Never remove a Machine of another cluster: its machine would be deleted as unwanted."
 )
 OWN_MACHINE_ID = (
     "A machine is identified by its machine-id. Give the copy one of its own, never a host that is a machine of a store: "
@@ -107,6 +109,15 @@ def same_machine(hosts: t.Sequence[AnyHost]) -> list[Problem]:
             text = f"these are different machines with one machine-id ({identity}): one was copied from the other"
             found.append(Problem("WrongHost", names, text, OWN_MACHINE_ID))
     return found
+
+
+def machines_of_cluster_api(host: t.Any) -> list[Object]:
+    """Return Cluster API's Machines in the cluster of a host.
+
+    None where the definitions are this collection's: no controller is at work there, and another cluster's Machines may have Nodes of the same names.
+    """
+    api = host.adoption.get("clusterAPI") or {}
+    return [] if is_ours(api.get("definition") or {}) else list(api.get("machines") or [])
 
 
 def annotated(hosts: t.Sequence[AnyHost], fix: str) -> list[Problem]:

@@ -131,7 +131,11 @@ def test_machines_of_cluster_api(server: ApiServer, host: Host) -> None:
     )
     found, _keys = host.read()
     machine = {"name": "prod-x", "namespace": "default", "node": "cp-1", "controlPlane": True}
-    assert found["clusterAPI"]["machines"] == [machine]
+    manager = {
+        "metadata": {"labels": {"app.kubernetes.io/managed-by": ""}},
+        "spec": {"conversion": {"strategy": "None"}},
+    }
+    assert found["clusterAPI"] == {"served": True, "machines": [machine], "message": "", "definition": manager}
 
 
 def test_an_api_that_can_not_be_asked_is_no_answer(host: Host) -> None:

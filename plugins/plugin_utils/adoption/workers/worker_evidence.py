@@ -16,7 +16,16 @@ from ...documents.names import typed_name
 from ...observe.parse import machine_facts
 from ...pki.certificates import PkiError, ca_cert_hash
 from ..evidence import Host
-from ..host_problems import OUT_OF_CLUSTER_API, OWN_MACHINE_ID, Problem, annotated, machine_id, node_of, same_machine
+from ..host_problems import (
+    OUT_OF_CLUSTER_API,
+    OWN_MACHINE_ID,
+    Problem,
+    annotated,
+    machine_id,
+    machines_of_cluster_api,
+    node_of,
+    same_machine,
+)
 
 Object = dict[str, t.Any]
 SPARE = "NotAWorker"
@@ -178,7 +187,7 @@ def _managed(hosts: t.Sequence[WorkerHost], control_plane: t.Sequence[Host]) -> 
     fix = f"Two must never manage one machine. {OUT_OF_CLUSTER_API}"
     found = annotated(hosts, fix)
     by_node = {node_name(each): each.name for each in hosts}
-    for each in (control_plane[0].adoption.get("clusterAPI") or {}).get("machines") or []:
+    for each in machines_of_cluster_api(control_plane[0]):
         if each["node"] in by_node:
             text = f"the cluster holds Machine {each['namespace']}/{each['name']} of Cluster API for its Node {each['node']}"
             found.append(Problem("ManagedByClusterAPI", by_node[each["node"]], text, fix))

@@ -126,17 +126,26 @@ def test_skew_of_one_minor_version_at_most(hand: HandMade, version: str, allowed
     assert allowed or f"host-3: its kubelet has version {version}" in found["VersionSkew"]
 
 
-def test_machines_of_cluster_api(hand: HandMade) -> None:
-    """Two must never manage one control plane; workers that Cluster API has there say nothing."""
+@pytest.mark.parametrize(
+    ("manager", "conversion", "count"),
+    [("", "None", 1), ("kubeadm.control-plane", "None", 0), ("kubeadm.control-plane", "Webhook", 1)],
+)
+def test_machines_of_cluster_api(hand: HandMade, manager: str, conversion: str, count: int) -> None:
+    """Two must never manage one control plane; workers that Cluster API has there say nothing, nor do Machines of this collection."""
+    definition = {
+        "metadata": {"labels": {"app.kubernetes.io/managed-by": manager}},
+        "spec": {"conversion": {"strategy": conversion}},
+    }
     machine = {"name": "prod-x", "namespace": "default", "node": "cp-2", "controlPlane": True}
     worker = {"name": "md-0", "namespace": "default", "node": "worker-1", "controlPlane": False}
 
     def served(answer: Object) -> None:
-        answer["adoption"]["clusterAPI"] = {"served": True, "machines": [machine, worker], "message": ""}
+        found = {"served": True, "machines": [machine, worker], "definition": definition, "message": ""}
+        answer["adoption"]["clusterAPI"] = found
 
     hand.changes["host-1"] = served
     found = [each for each in hand.problems() if each.reason == "ManagedByClusterAPI"]
-    assert len(found) == 1 and "Machine default/prod-x" in str(found[0])
+    assert len(found) == count and all("Machine default/prod-x" in str(each) for each in found)
 
 
 def test_a_node_that_says_whose_it_is(hand: HandMade) -> None:
