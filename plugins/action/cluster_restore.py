@@ -23,7 +23,7 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer
 from ..plugin_utils.decision import ownership
-from ..plugin_utils.objects import advice, kinds, origin
+from ..plugin_utils.objects import advice, kinds, origin, restore_note
 from ..plugin_utils.objects.etcd_member import recorded_cluster
 from ..plugin_utils.objects.restore_note import BEGUN, DONE
 from ..plugin_utils.records.cluster_objects import ClusterObjects, Object
@@ -108,9 +108,9 @@ class ActionModule(ControlPlaneAction):
         done = self._restore(objects, choice, path, arguments)
         at = str(done.get("finishedAt") or "")
         left = begun_restore.forget_applied(objects, choice)
-        begun_restore.note(
-            objects, {"state": DONE, "consent": choice.consent, "at": at}, self._cluster_id(objects, choice)
-        )
+        newest = restore_note.newest([*objects.machines, *objects.workers])
+        document = {"state": DONE, "consent": choice.consent, "at": at, restore_note.NEWEST: newest}
+        begun_restore.note(objects, document, self._cluster_id(objects, choice))
         # Noted first: a run that ends in between must not find an etcd that works, and nothing that says why.
         self._forget(objects, choice)
         said = (

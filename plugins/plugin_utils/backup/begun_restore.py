@@ -48,14 +48,22 @@ def noted(objects: ClusterObjects) -> tuple[dict[str, t.Any], t.Optional[Choice]
 
 
 def note(objects: ClusterObjects, document: t.Optional[dict[str, t.Any]], cluster_id: str = "") -> None:
-    """Write the note of a restore, or remove it (None)."""
+    """Write the note of a restore, or remove it (None).
+
+    That of one that is begun keeps the last one that was done, which is noted again where this one ends without being done.
+    """
     control_plane = t.cast(Object, objects.control_plane)
 
     def write(stored: Object) -> None:
         annotations = stored["metadata"].setdefault("annotations", {})
+        last = restore_note.read(stored)
+        done = last if last.get("state") == restore_note.DONE else last.get("last")
         annotations.pop(restore_note.ANNOTATION, None)
-        if document is not None:
-            annotations[restore_note.ANNOTATION] = json.dumps(document, sort_keys=True)
+        written = done if document is None else document
+        if written and done and written["state"] == restore_note.BEGUN:
+            written = {**written, "last": done}
+        if written:
+            annotations[restore_note.ANNOTATION] = json.dumps(written, sort_keys=True)
         if cluster_id:
             stored.setdefault("status", {})["etcdClusterID"] = cluster_id
 

@@ -8,14 +8,16 @@ The restore that was started, or the last one that was done.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...module_utils.common.bounded_yaml import read_json
+from ...module_utils.common.values import format_time, parse_time
 from . import kinds
 
 ANNOTATION = kinds.ANNOTATION_PREFIX + "etcd-restore"
 BEGUN, DONE = "Begun", "Done"
+NEWEST = "newestMachine"
 
 
 def read(control_plane: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,3 +41,27 @@ def started(control_plane: Mapping[str, Any]) -> dict[str, Any]:
     except ValueError:
         return {}
     return note if note.get("state") == BEGUN else {}
+
+
+def newest(machines: Iterable[Mapping[str, Any]]) -> str:
+    """Return the creation time of the newest Machine.
+
+    The note of a restore that is done has it: by the store's clock, as that of each Machine to come. The machine on which etcd was restored may have
+    another clock.
+    """
+    return format_time(
+        max((parse_time(each["metadata"].get("creationTimestamp")) or 0 for each in machines), default=0)
+    )
+
+
+def covers(control_plane: Mapping[str, Any], created: int) -> bool:
+    """Return whether etcd may have been restored after a Machine was made.
+
+    True also where a restore is not done, or its note can't be read.
+    """
+    try:
+        note = read(control_plane)
+    except ValueError:
+        return True
+    until = parse_time(note.get(NEWEST))
+    return bool(note) and (until is None or created <= until)

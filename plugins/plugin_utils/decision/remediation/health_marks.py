@@ -18,7 +18,18 @@ from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, cond
 from .. import terms
 from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of, read_snapshot
 from .retry import read_record
-from .unhealthy_machines import DELETING, HEALTHY, UNHEALTHY, Finding, Result, check, taken_out, watched, worst
+from .unhealthy_machines import (
+    DELETING,
+    HEALTHY,
+    NOT_RESTORED,
+    UNHEALTHY,
+    Finding,
+    Result,
+    check,
+    taken_out,
+    watched,
+    worst,
+)
 
 Object = dict[str, Any]
 WAITING = "WaitingForRemediation"
@@ -78,8 +89,8 @@ def evaluate(documents: Sequence[Object], snapshot: Object) -> Evaluation:
     The MachineHealthChecks are in the hub form, defaulted; the snapshot's Machines carry their current conditions.
 
     A machine is marked for remediation where a health check finds it unhealthy and that health check's limits allow it.
-    A mark that no health check confirms any more is removed, unless its remediation has started. Where no machine can
-    be evaluated, marks stay.
+    A mark that no health check confirms any more, and that of a machine whose Node went with a restore, is removed, unless its remediation has started.
+    Where no machine can be evaluated, marks stay.
     """
     view = read_snapshot(snapshot)
     results = [check(document, view) for document in sorted(documents, key=lambda each: str(each["metadata"]["name"]))]
@@ -88,7 +99,7 @@ def evaluate(documents: Sequence[Object], snapshot: Object) -> Evaluation:
         found = worst(results, machine.name)
         marks = Marks()
         if found is None:
-            _uncovered(view, machine, marks)
+            _unmark(view, machine, marks)
         else:
             evaluation.verdicts[machine.name] = _verdict(view, machine, found, results, marks)
         if marks.set or marks.remove:
@@ -99,8 +110,9 @@ def evaluate(documents: Sequence[Object], snapshot: Object) -> Evaluation:
 def outlived(documents: Sequence[Object], snapshot: Object) -> dict[str, tuple[Marks, str]]:
     """Return marks to be taken back before a removal, and why.
 
-    By machine; the arguments are those of `evaluate`. A machine is healthy again, or the user has taken it out. What is not known is not healthy: such a
-    mark stays. So does one that the user set, and one where only the limits or the health checks are others now: those are health_check's to take back.
+    By machine; the arguments are those of `evaluate`. A machine is healthy again, the user has taken it out, or a restore of etcd took its Node away. Else
+    what is not known is not healthy: such a mark stays. So does one that the user set, and one where only the limits or the health checks are others now: those
+    are health_check's to take back.
     """
     evaluation = evaluate(documents, snapshot)
     found: dict[str, tuple[Marks, str]] = {}
@@ -113,6 +125,8 @@ def outlived(documents: Sequence[Object], snapshot: Object) -> dict[str, tuple[M
             found[machine.name] = marks, f"it has the annotation {annotation}"
         elif verdict is not None and verdict.finding.state == HEALTHY and _all_known(documents, verdict, machine):
             found[machine.name] = marks, f"it is healthy again (MachineHealthCheck {', '.join(verdict.checks)})"
+        elif verdict is not None and verdict.finding.reason == NOT_RESTORED:
+            found[machine.name] = marks, verdict.finding.message
     return found
 
 
@@ -137,6 +151,10 @@ def _verdict(view: View, machine: MachineView, found: Finding, results: list[Res
         _set(machine, condition(HEALTH_CHECK_SUCCEEDED, terms.TRUE, HEALTH_CHECK_SUCCEEDED), marks)
         return Verdict(found, covering, False, "")
     waits = condition_of(machine.machine, OWNER_REMEDIATED).get("status") == terms.FALSE
+    if found.reason == NOT_RESTORED:
+        # What was found before tells of the etcd of before.
+        _unmark(view, machine, marks)
+        return Verdict(found, covering, is_marked(machine) and not marks.remove, "")
     if found.state != UNHEALTHY:
         return Verdict(found, covering, is_marked(machine) and found.state != DELETING, "")
     _set(machine, condition(HEALTH_CHECK_SUCCEEDED, terms.FALSE, found.reason, found.message), marks)
@@ -165,8 +183,8 @@ def _set(machine: MachineView, wanted: Object, marks: Marks) -> None:
         marks.set.append(wanted)
 
 
-def _uncovered(view: View, machine: MachineView, marks: Marks) -> None:
-    """Remove a machine's marks where no health check covers it now.
+def _unmark(view: View, machine: MachineView, marks: Marks) -> None:
+    """Remove a machine's marks where no health check evaluates it now.
 
     A mark that the user set, or whose remediation has started, stays.
     """

@@ -19,7 +19,7 @@ from typing import Any, Optional
 from ....module_utils.common import settings
 from ....module_utils.common.values import clip, condition_in, format_time, parse_time
 from ...documents.scalars import format_duration
-from ...objects import kinds, machine_health_check
+from ...objects import advice, kinds, machine_health_check, restore_note
 from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, INFRASTRUCTURE_READY
 from ...objects.validate import object_selector
 from .. import terms
@@ -47,6 +47,7 @@ UNHEALTHY_NODE = "UnhealthyNode"
 UNHEALTHY_MACHINE = "UnhealthyMachine"
 NOT_REACHABLE = "APIUnreachable"
 NOT_JUDGED = "NotJudged"
+NOT_RESTORED = "NodeNotRestored"
 PAUSED = "Paused"
 
 
@@ -170,7 +171,9 @@ def _judge(checks: Object, view: View, machine: MachineView, series: _Series) ->
     if kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
         text = f"Health check failed: marked for remediation via {kinds.ANNOTATION_REMEDIATE_MACHINE} annotation"
         return Finding(machine.name, UNHEALTHY, ANNOTATED, text)
-    found = [*_node(checks, view, machine), *_machine_conditions(checks, view, machine, series)]
+    found = list(_node(checks, view, machine))
+    if not any(each.reason == NOT_RESTORED for each in found):
+        found += _machine_conditions(checks, view, machine, series)
     if not found:
         return Finding(machine.name, HEALTHY, HEALTH_CHECK_SUCCEEDED)
     return min(found, key=lambda each: (ORDER.index(each.state), each.until or 0))
@@ -187,6 +190,17 @@ def _node(checks: Object, view: View, machine: MachineView) -> Iterator[Finding]
     elif machine.node_labelled:
         text = f"Node {clip(machine.node_name)} exists, but with the control plane's label, which a worker's never has"
         yield Finding(name, UNKNOWN, "NodeLabelUnexpected", text)
+    elif (
+        machine.node is None
+        and (machine.node_lost or machine.joined)
+        and restore_note.covers(view.control_plane, machine.created)
+    ):
+        # Its kubelet works and registers the Node only when it starts; the Machine's conditions follow from the Node.
+        text = (
+            f"Node {clip(machine.node_name)} does not exist, and etcd was restored after this machine was made, maybe from before it joined. Restart kubelet "
+            f"on the machine: it registers its Node again. Where the machine is gone for good, have it replaced {advice.replace(name)}"
+        )
+        yield Finding(name, UNKNOWN, NOT_RESTORED, text)
     elif machine.node_lost:
         text = f"Health check failed: Node {clip(machine.node_name)} has been deleted"
         yield Finding(name, UNHEALTHY, NODE_DELETED, text)

@@ -5,15 +5,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from builders import Builder, at, cluster, healthy
 from health_checks import CONTROL_PLANE, PAUSED, REMEDIATE, checked, mhc, node_condition, set_on, states
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.remediation.health_marks import evaluate
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.remediation.health_marks import (
+    evaluate,
+    outlived,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import restore_note
 
 Object = dict[str, Any]
+REMEDIATED = "HasRemediateAnnotation"
 MARKED = {"HealthCheckSucceeded": ("False", "UnhealthyNode"), "OwnerRemediated": ("False", "WaitingForRemediation")}
 
 
@@ -75,14 +81,48 @@ def test_a_snapshot_without_node_conditions_is_not_judged() -> None:
     assert states(evaluate([mhc()], builder.build())) == {"m1": "unknown"}
 
 
-def test_a_deleted_node_is_unhealthy_at_once() -> None:
-    """It was recorded, and the API that answers doesn't have it."""
+def without_node(recorded: bool = True) -> Builder:
+    """Three machines, of which m2 has joined an hour ago and has no Node any more."""
     builder = healthy(3)
     builder.workload["nodes"] = [each for each in builder.workload["nodes"] if each["name"] != "m2"]
-    builder.entry("m2")["machine"]["status"]["nodeRef"] = {"name": "m2"}
+    machine = builder.entry("m2")["machine"]
+    machine["metadata"]["creationTimestamp"] = at(3600)
+    machine["status"]["nodeRef"] = {"name": "m2"}
+    if not recorded:
+        del machine["status"]["nodeRef"]
+    return builder
+
+
+def restored(builder: Builder, newest: float) -> Builder:
+    """etcd was restored when the newest Machine was so old."""
+    return builder.annotate(restore_note.ANNOTATION, json.dumps({"state": "Done", "newestMachine": at(newest)}))
+
+
+@pytest.mark.parametrize("builder", [without_node(), restored(without_node(), 3601)], ids=["", "made after a restore"])
+def test_a_deleted_node_is_unhealthy_at_once(builder: Builder) -> None:
+    """It was recorded, and the API that answers doesn't have it."""
     found = checked(builder)
     assert set_on(found, "m2")["HealthCheckSucceeded"] == ("False", "NodeDeleted")
     assert "Node m2 has been deleted" in found.verdicts["m2"].finding.message
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("note", ["", "[", '{"state": "Begun"}', '{"state": "Done", "newestMachine": ""}'])
+def test_a_node_that_a_restore_of_etcd_may_have_taken_away(note: str, recorded: bool) -> None:
+    """Nor does any condition count that follows from it; its mark is of the etcd of before. The user's word counts."""
+    builder = restored(without_node(recorded), 3600).marked("m2").stored("NodeHealthy", "False", 9000, "m2")
+    if note:
+        builder.annotate(restore_note.ANNOTATION, note)
+    observed = {"at": at(0), "since": {"60": at(9000)}}
+    sick = mhc(machines=[{"type": "NodeHealthy", "status": "False", "timeoutSeconds": 60}])
+    found = checked(builder, {**sick, "status": {"observations": observed}})
+    verdict = found.verdicts["m2"]
+    assert (states(found)["m2"], verdict.finding.reason, verdict.marked) == ("unknown", "NodeNotRestored", False)
+    assert "Restart kubelet on the machine" in verdict.finding.message
+    assert (found.marks["m2"].set, found.marks["m2"].remove) == ([], ["HealthCheckSucceeded", "OwnerRemediated"])
+    assert list(outlived([sick], builder.build())) == ["m2"]
+    assert set_on(checked(builder.annotate(REMEDIATE, "", "m2")), "m2")["HealthCheckSucceeded"][1] == REMEDIATED
+    assert outlived([sick], builder.build()) == {}
 
 
 def test_a_node_that_lost_its_label_is_not_deleted() -> None:

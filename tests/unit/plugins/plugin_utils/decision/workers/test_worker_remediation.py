@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any, Callable
 
 import pytest
@@ -19,6 +20,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.pla
     make_plan,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.remediation.health_marks import evaluate
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import restore_note
 
 Object = dict[str, Any]
 ROLE = "node-role.kubernetes.io/control-plane"
@@ -194,6 +196,10 @@ def test_a_node_with_the_control_planes_label_is_not_deleted(machine_id: str, re
     assert states(found)["a"] == "unknown" and set_on(found, "a") == {}
     assert found.verdicts["a"].finding.reason == reason
     builder.builder.workload["nodes"].pop()
+    restored = copy.deepcopy(builder)
+    made = restored.machine("a")["machine"]["metadata"]["creationTimestamp"]
+    restored.builder.annotate(restore_note.ANNOTATION, json.dumps({"state": "Done", "newestMachine": made}))
+    assert states(evaluate([check], restored.build()))["a"] == "unknown"
     assert set_on(evaluate([check], builder.build()), "a")["HealthCheckSucceeded"] == ("False", "NodeDeleted")
 
 
