@@ -208,7 +208,7 @@ MUTANTS: tuple[Mutant, ...] = (
     _one(
         "a remediation ignores the one before",
         "plugin_utils/decision/remediation/replacement.py",
-        "    if record is not None and not _must_go_first(view, picked):\n",
+        "    if record is not None and not (_must_go_first(view, picked) or _holds_up_rotation(context, picked)):\n",
         "    if record == 0:\n",
         "three machines",
     ),

@@ -93,7 +93,7 @@ def _candidates(context: Context) -> list[MachineView]:
 
 def _remedy(context: Context, picked: MachineView, record: Optional[Record]) -> Outcome:
     view = context.view
-    if record is not None and not _must_go_first(view, picked):
+    if record is not None and not (_must_go_first(view, picked) or _holds_up_rotation(context, picked)):
         text = f"waiting for the replacement of machine {clip(record.machine, 80)}: one remediation at a time"
         return _refuse(context, picked, DEFERRED, text, "", terms.WAIT)
     topology = topology_trouble(view)
@@ -114,6 +114,17 @@ def _must_go_first(view: View, machine: MachineView) -> bool:
     """
     silent = machine.member is not None and not machine.member.counts
     return view.managed_etcd and silent and not quorum.adds_beside_silent_voter(view.etcd)
+
+
+def _holds_up_rotation(context: Context, machine: MachineView) -> bool:
+    """Return whether a rotation of authorities can't be completed with a machine.
+
+    It does not work, and until the rotation is over no replacement is made that could be waited for (rollout/in_place.py).
+    """
+    view = context.view
+    ready = (machine.node or {}).get("ready") == terms.TRUE
+    works = ready and is_true(context.machines[machine.name], *health_conditions(view))
+    return bool(view.raw.get("unfinishedRotation")) and not works
 
 
 def _rank(context: Context) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from builders import Builder, at, healthy
 from decisions import step
+from rules import dead, etcd_version, in_progress, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
@@ -90,6 +91,22 @@ class TestRotation:
         builder.marked("m1")
         before = step(builder)
         assert step(self.half_rotated(builder)) == before == ("remove", "MachineUnhealthy")
+
+    @pytest.mark.parametrize("version", ["3.4.23", "3.5.30"])
+    @pytest.mark.parametrize("works", [False, True])
+    def test_a_second_one_that_does_not_work_waits_for_no_replacement(self, works: bool, version: str) -> None:
+        """None is made before the rotation is over, in which one that works takes part."""
+        builder = etcd_version(in_progress(healthy(4, replicas=5).marked("m2"), "gone"), version)
+        if not works:
+            witness(dead(builder, "m2"), "m4")
+        amid = step(self.half_rotated(builder))
+        assert amid == (("blocked", "RotationUnfinished") if works else ("remove", "MachineUnhealthy"))
+
+    @pytest.mark.parametrize("ready", ["True", "False"])
+    def test_what_is_not_ready_takes_no_part(self, ready: str) -> None:
+        builder = in_progress(healthy(4, replicas=5).marked("m2"), "gone").node("m2", ready=ready)
+        amid = step(self.half_rotated(builder))
+        assert amid[0] == ("blocked" if ready == "True" else "remove")
 
     def test_where_nothing_is_to_be_done_it_is_told(self) -> None:
         decision = decide(self.half_rotated(healthy(3)).build())

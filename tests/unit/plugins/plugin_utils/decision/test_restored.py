@@ -39,6 +39,17 @@ def test_every_machine_that_was_given_up_is_replaced(count: int, ready: str, pod
     assert [action for action, _machine in steps] == ["remove", "join"] * (count - 1) + ["none"]
 
 
+@pytest.mark.parametrize("ready", ["Unknown", "True"])
+def test_amid_a_rotation_all_go_before_one_is_replaced(ready: str) -> None:
+    """It can be completed on the restored one alone."""
+    builder = restored(3, ready)
+    builder.snapshot["unfinishedRotation"] = {"action": "rotate-1", "authorities": ["ca"]}
+    steps = plan(builder.build())
+    assert [each["action"] for each in steps] == ["remove", "remove", "blocked"]
+    [blocked] = steps[-1]["blockedOn"]
+    assert blocked["reason"] == "RotationUnfinished" and '"acceptOutage": true' in blocked["fix"]
+
+
 def noted(state: str) -> Builder:
     """A control plane of which a machine was given up, and the note of a restore."""
     choice = {"machine": "m1", "source": {"revision": 90}}
