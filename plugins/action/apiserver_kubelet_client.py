@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ClusterRoleBinding kubeadm:apiserver-kubelet-client, with which API servers reach kubelets."""
+"""ClusterRoleBindings that a rollout needs and no join makes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class ActionModule(WorkloadAction):
     ) -> tuple[tuple[Read, ...], Planner]:
         """Return the reads and planner for the given or stored version.
 
-        Without a version the binding is created where it is missing.
+        Without a version only kubeadm:apiserver-kubelet-client is created where it is missing.
         """
         stored = desired_state.version(objects.control_plane) if objects and objects.control_plane else None
         version = arguments["kubernetes_version"] or stored
-        return rbac.KUBELET_CLIENT_READS, functools.partial(rbac.kubelet_client_plan, version=version)
+        return rbac.BINDINGS_READS, functools.partial(rbac.bindings_plan, version=version)

@@ -209,7 +209,10 @@ def has_cluster_status(version: str) -> bool:
 
 
 def has_super_admin(version: str) -> bool:
-    """Return whether `kubeadm init` writes super-admin.conf (docs/reference/kubeadm.md, "Files and ports")."""
+    """Return whether `kubeadm init` writes super-admin.conf (docs/reference/kubeadm.md, "Files and ports").
+
+    admin.conf then has its rights by ClusterRoleBinding kubeadm:cluster-admins.
+    """
     return parse(version).at_least(_SUPER_ADMIN_SINCE)
 
 

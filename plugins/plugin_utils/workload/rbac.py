@@ -20,43 +20,62 @@ NODES_GROUP = "system:nodes"
 BOOTSTRAPPERS_GROUP = bootstrap_token.GROUP
 
 KUBELET_CLIENT = "kubeadm:apiserver-kubelet-client"
-KUBELET_CLIENT_PATH = f"{RBAC}/clusterrolebindings/{KUBELET_CLIENT}"
-KUBELET_CLIENT_READS = (compare_and_swap.Read(KUBELET_CLIENT_PATH, ("roleRef", "subjects")),)
+CLUSTER_ADMINS = "kubeadm:cluster-admins"
+_BINDINGS = f"{RBAC}/clusterrolebindings"
+KUBELET_CLIENT_PATH, CLUSTER_ADMINS_PATH = f"{_BINDINGS}/{KUBELET_CLIENT}", f"{_BINDINGS}/{CLUSTER_ADMINS}"
+BINDINGS_READS = tuple(
+    compare_and_swap.Read(path, ("roleRef", "subjects")) for path in (KUBELET_CLIENT_PATH, CLUSTER_ADMINS_PATH)
+)
 ROLE_KEEP, BINDING_KEEP = ("rules",), ("roleRef", "subjects")
 
 _Object = t.Mapping[str, t.Any]
 Step = tuple[tuple[compare_and_swap.Write, ...], tuple[Change, ...]]
 
 
-def kubelet_client_plan(objects: Objects, version: t.Optional[str]) -> Plan:
-    """Return the plan for ClusterRoleBinding kubeadm:apiserver-kubelet-client.
+def bindings_plan(objects: Objects, version: t.Optional[str]) -> Plan:
+    """Return the plan for ClusterRoleBindings that no join makes.
 
-    Without it, API servers of 1.37 and newer can't reach kubelets.
+    Without kubeadm:apiserver-kubelet-client, API servers of 1.37 and newer can't reach kubelets. Without kubeadm:cluster-admins,
+    the admin.conf that kubeadm makes from 1.29 on has no rights, and `kubeadm join` of a control plane machine fails.
 
-    It is made only where it is missing, and not for 1.38 and newer.
+    Each is made only where it is missing, the former not for 1.38 and newer. The latter grants everything to a group, and is made
+    for 1.29 and newer alone.
 
     Raises:
         ValueError: ``version`` is no Kubernetes version.
     """
+    plans = [_kubelet_client(objects, version)]
+    if version and kubernetes_facts.has_super_admin(version):
+        group = {"apiGroup": GROUP, "kind": "Group", "name": CLUSTER_ADMINS}
+        plans.append(_bound(objects[CLUSTER_ADMINS_PATH], CLUSTER_ADMINS, "cluster-admin", group))
+    return Plan(
+        "; ".join(each.message for each in plans),
+        tuple(write for each in plans for write in each.writes),
+        tuple(change for each in plans for change in each.changes),
+        tuple(warning for each in plans for warning in each.warnings),
+    )
+
+
+def _kubelet_client(objects: Objects, version: t.Optional[str]) -> Plan:
     item = objects[KUBELET_CLIENT_PATH]
-    wanted = {"apiGroup": GROUP, "kind": "ClusterRole", "name": "system:kubelet-api-admin"}
-    if item is not None:
-        role = (item.get("roleRef") or {}).get("name")
-        warnings: tuple[str, ...] = ()
-        if role != wanted["name"]:
-            warnings = (
-                f"ClusterRoleBinding {KUBELET_CLIENT} is bound to {role}, not to {wanted['name']}; it was left alone.",
-            )
-        return Plan(f"ClusterRoleBinding {KUBELET_CLIENT} exists", warnings=warnings)
-    if version and kubernetes_facts.makes_kubelet_client_binding(version):
+    if item is None and version and kubernetes_facts.makes_kubelet_client_binding(version):
         return Plan(f"Kubernetes {version}: kubeadm makes ClusterRoleBinding {KUBELET_CLIENT} itself")
     user = {"apiGroup": GROUP, "kind": "User", "name": "kube-apiserver-kubelet-client"}
-    document = _object("ClusterRoleBinding", {"name": KUBELET_CLIENT}, roleRef=wanted, subjects=[user])
-    write = compare_and_swap.Write(f"{RBAC}/clusterrolebindings", compare_and_swap.CREATE, document)
-    change = Change(
-        f"ClusterRoleBinding {KUBELET_CLIENT}", "", f"User {user['name']} -> ClusterRole {wanted['name']}\n"
-    )
-    return Plan(f"ClusterRoleBinding {KUBELET_CLIENT} created", (write,), (change,))
+    return _bound(item, KUBELET_CLIENT, "system:kubelet-api-admin", user)
+
+
+def _bound(item: t.Optional[_Object], name: str, role: str, subject: t.Mapping[str, str]) -> Plan:
+    """Return the plan for one ClusterRoleBinding; an existing one stays."""
+    if item is not None:
+        bound = (item.get("roleRef") or {}).get("name")
+        warning = f"ClusterRoleBinding {name} is bound to {bound}, not to {role}; it was left alone."
+        return Plan(f"ClusterRoleBinding {name} exists", warnings=() if bound == role else (warning,))
+    wanted = {"apiGroup": GROUP, "kind": "ClusterRole", "name": role}
+    document = _object("ClusterRoleBinding", {"name": name}, roleRef=wanted, subjects=[dict(subject)])
+    write = compare_and_swap.Write(_BINDINGS, compare_and_swap.CREATE, document)
+    after = f"{subject['kind']} {subject['name']} -> ClusterRole {role}\n"
+    change = Change(f"ClusterRoleBinding {name}", "", after)
+    return Plan(f"ClusterRoleBinding {name} created", (write,), (change,))
 
 
 def role_allows(role: t.Optional[_Object], path: str, name: str, rule: _Object, namespace: str = "") -> Step:

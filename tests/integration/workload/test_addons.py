@@ -161,19 +161,27 @@ def test_the_feature_gate_and_a_missing_source(workload: Workload, playbook: Pla
     assert gated["config_map"] == "kubelet-config-1.21"
 
 
-def test_the_api_servers_right_to_ask_kubelets(workload: Workload, playbook: Playbook) -> None:
-    path = f"{RBAC}/clusterrolebindings/kubeadm:apiserver-kubelet-client"
-    workload.delete(path)
+def test_the_rights_of_api_servers_and_of_admin_conf(workload: Workload, playbook: Playbook) -> None:
+    """What `kubeadm join` asks with the admin.conf of 1.29 (its phase check-etcd) is allowed from that version on, and not before."""
+    for name in ("kubeadm:apiserver-kubelet-client", "kubeadm:cluster-admins"):
+        workload.delete(f"{RBAC}/clusterrolebindings/{name}")
     ask: dict[str, t.Any] = {"user": "kube-apiserver-kubelet-client", "resource": "nodes", "subresource": "proxy"}
+    admin: dict[str, t.Any] = {"user": "kubernetes-admin", "groups": ["kubeadm:cluster-admins"]}
+    pods = {"resource": "pods", "namespace": "kube-system"}
     assert not may(workload, "create", **ask)
-    newer, checked, done, again = playbook.run(
-        Task("apiserver_kubelet_client", {"kubernetes_version": "v1.38.0"}),
-        Task("apiserver_kubelet_client", {"kubernetes_version": "v1.37.0"}, check=True),
-        Task("apiserver_kubelet_client", {"kubernetes_version": "v1.37.0"}),
+    before = playbook.run(
+        Task("apiserver_kubelet_client", {"kubernetes_version": "v1.29.0"}, check=True),
+        Task("apiserver_kubelet_client", {"kubernetes_version": "v1.28.15"}),
         Task("apiserver_kubelet_client", {}),
     )
-    assert [each["changed"] for each in (newer, checked, done, again)] == [False, True, True, False]
-    assert may(workload, "create", **ask)
+    assert [each["changed"] for each in before] == [True, True, False]
+    assert may(workload, "create", **ask) and not may(workload, "list", **admin, **pods)
+    since = playbook.run(
+        Task("apiserver_kubelet_client", {"kubernetes_version": "v1.29.0"}),
+        Task("apiserver_kubelet_client", {"kubernetes_version": "v1.38.0"}),
+    )
+    assert [each["changed"] for each in since] == [True, False]
+    assert may(workload, "list", **admin, **pods)
 
 
 def test_through_the_machines_of_a_stored_cluster(workload: Workload, tmp_path: Path) -> None:

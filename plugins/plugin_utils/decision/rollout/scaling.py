@@ -175,6 +175,10 @@ def _prerequisites(context: Context) -> list[Object]:
     if not kubernetes_facts.makes_kubelet_client_binding(view.version):
         binding = "ClusterRoleBinding kubeadm:apiserver-kubelet-client exists"
         found.append({"name": "kubeletClientBinding", "message": binding})
+    if kubernetes_facts.has_super_admin(view.version):
+        # Of kubeadm's commands only init and `upgrade apply` make it, and a rollout from before 1.29 runs neither.
+        admins = "ClusterRoleBinding kubeadm:cluster-admins exists, which gives the new machine's admin.conf its rights"
+        found.append({"name": "clusterAdminsBinding", "message": admins})
     found.append(config)
     new = [parse(machine.version) for machine in view.live if machine.version and machine not in context.old]
     if not any(wanted.same_minor(each) for each in new) and any(each.version != view.version for each in context.old):

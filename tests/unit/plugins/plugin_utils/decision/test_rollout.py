@@ -174,11 +174,19 @@ class TestReasons:
         builder.workload["kubeadmConfig"]["asWanted"] = True
         assert decide(builder.build())["prerequisites"] == []
 
-    def test_the_binding_is_kubeadms_own_from_1_38_on(self) -> None:
-        builder = upgrade(cluster(3, "v1.37.0").machine("m1").machine("m2").machine("m3"), "v1.38.0")
+    @pytest.mark.parametrize(
+        ("old", "new", "bindings"),
+        [
+            ("v1.27.16", "v1.28.15", ["kubeletClientBinding"]),
+            ("v1.28.15", "v1.29.0", ["kubeletClientBinding", "clusterAdminsBinding"]),
+            ("v1.37.0", "v1.38.0", ["clusterAdminsBinding"]),
+        ],
+    )
+    def test_what_rights_a_version_needs(self, old: str, new: str, bindings: list[str]) -> None:
+        """kubeadm makes the one itself from 1.38 on; the other it needs from 1.29 on, and no join makes it."""
+        builder = upgrade(cluster(3, old).machine("m1").machine("m2").machine("m3"), new)
         named = [each["name"] for each in decide(builder.build())["prerequisites"]]
-        assert "kubeletClientBinding" not in named
-        assert "kubeadmConfig" in named
+        assert named == [*bindings, "kubeadmConfig", "kubeletConfigMap"]
 
     def test_surge_0_prepares_no_machine_ahead(self) -> None:
         assert decide(upgrade(surge(healthy(3), 0)).build())["prepare"] == []

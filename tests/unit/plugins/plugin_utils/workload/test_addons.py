@@ -280,14 +280,27 @@ def test_a_binding_to_another_role_is_refused() -> None:
         rbac.groups_bound({"roleRef": {"kind": "ClusterRole", "name": "r"}}, "/p", "kube-system", "r", ["g"])
 
 
-def test_the_apiservers_right_by_version() -> None:
-    path = rbac.KUBELET_CLIENT_PATH
-    assert len(rbac.kubelet_client_plan({path: None}, "v1.16.0").writes) == 1
-    assert len(rbac.kubelet_client_plan({path: None}, None).writes) == 1
-    assert rbac.kubelet_client_plan({path: None}, "v1.38.0").writes == ()
-    there = {"roleRef": {"name": "cluster-admin"}}
-    done = rbac.kubelet_client_plan({path: there}, "v1.37.0")
-    assert done.writes == () and "cluster-admin" in done.warnings[0]
+@pytest.mark.parametrize(
+    ("version", "made"),
+    [
+        (None, ["kubeadm:apiserver-kubelet-client"]),
+        ("v1.16.0", ["kubeadm:apiserver-kubelet-client"]),
+        ("v1.28.15", ["kubeadm:apiserver-kubelet-client"]),
+        ("v1.29.0-rc.1", ["kubeadm:apiserver-kubelet-client", "kubeadm:cluster-admins"]),
+        ("v1.38.0", ["kubeadm:cluster-admins"]),
+    ],
+)
+def test_bindings_by_version(version: str | None, made: list[str]) -> None:
+    plan = rbac.bindings_plan({each.path: None for each in rbac.BINDINGS_READS}, version)
+    assert [write.document["metadata"]["name"] for write in plan.writes] == made
+    assert len(plan.changes) == len(made) and all(f"{name} created" in plan.message for name in made)
+
+
+def test_bindings_that_are_there_are_left_alone() -> None:
+    there = {each.path: {"roleRef": {"name": "view"}} for each in rbac.BINDINGS_READS}
+    done = rbac.bindings_plan(there, "v1.38.0")
+    assert done.writes == () and len(done.warnings) == 2 and "bound to view, not to cluster-admin" in done.warnings[1]
+    assert rbac.bindings_plan(there, "v1.28.0").warnings == done.warnings[:1]
 
 
 def test_what_a_control_plane_says() -> None:
