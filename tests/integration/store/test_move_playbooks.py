@@ -161,6 +161,8 @@ def test_a_renewal_from_a_copy_that_knows_a_machine_that_is_gone(workspace: Movi
     workspace.playbook("reconcile").succeeded()
     last = whole(workspace, 1)
     workspace.moved(API)
+    # The removal that was killed in that store is closed by the next run there.
+    workspace.playbook("reconcile").succeeded()
     assert whole(workspace, 1) == last
 
 
