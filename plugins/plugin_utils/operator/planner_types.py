@@ -93,6 +93,11 @@ class ClusterFacts:
         """Worker Nodes, by name."""
         return tuple(each for each in self.nodes if not each.control_plane)
 
+    def ends(self, node: NodeFacts) -> dict[str, str]:
+        """Return when each certificate of a Node ends, where it is known."""
+        known = ((key.partition("/"), end) for key, end in self.certificates.items())
+        return {name: end for (owner, _slash, name), end in known if owner == node.name and end}
+
     def ended(self, node: NodeFacts) -> bool:
         """Return whether a certificate of a Node has ended.
 
@@ -100,8 +105,7 @@ class ClusterFacts:
         """
         now = str(self.extra.get(EXTRA_NOW) or "")
         # RFC 3339 times in UTC with seconds sort as text.
-        ends = (end for key, end in self.certificates.items() if key.startswith(f"{node.name}/") and end)
-        return bool(now) and any(end <= now for end in ends)
+        return bool(now) and any(end <= now for end in self.ends(node).values())
 
     def node(self, name: str) -> NodeFacts | None:
         """Return the Node of a name; None without one."""

@@ -38,7 +38,7 @@ def beside_actions(view: View, outcome: Outcome) -> Outcome:
     if found["reason"] == ROTATION_UNFINISHED:
         # A failed machine is removed all the same: a rotation needs every Node, and could never be completed with a dead one.
         held = held and not (_takes_out(outcome) or outcome.action == terms.APPLY_RESOURCE_SETS)
-        # Nor is a first machine held up, where the control plane was deleted amid the rotation: nobody is there that it would not trust, and only
+        # Nor is a first machine held up, where the control plane was deleted amid the rotation: no machine is there that it would not trust, and only
         # with it can the rotation be completed.
         held = held and outcome.action != terms.INITIALIZE and initialized(view)
     return _told(outcome, found, held)

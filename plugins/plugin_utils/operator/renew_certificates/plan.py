@@ -125,7 +125,7 @@ def _due(node: NodeFacts, names: Sequence[str], kubelet: bool, until: str, clust
     """
     if until == _ENDLESS:
         return True
-    ends = _ends(node, cluster)
+    ends = cluster.ends(node)
     if not ends:
         return True
     wanted = USERS if ALL in names else names
@@ -198,12 +198,6 @@ def _expired_first(nodes: Sequence[NodeFacts], cluster: ClusterFacts) -> list[No
     They are down already, and the others still hold the quorum.
     """
     return sorted(nodes, key=lambda each: not cluster.ended(each))
-
-
-def _ends(node: NodeFacts, cluster: ClusterFacts) -> dict[str, str]:
-    """Return when each certificate of a Node ends, where it is known."""
-    known = ((key.partition("/"), end) for key, end in cluster.certificates.items())
-    return {name: end for (owner, _slash, name), end in known if owner == node.name and end}
 
 
 def _workers(which: str, until: str, cluster: ClusterFacts) -> tuple[str, ...]:

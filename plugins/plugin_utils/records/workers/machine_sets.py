@@ -27,12 +27,10 @@ def ensure_set(objects: ClusterObjects, deployment: Object, name: str) -> Object
     """
     stored = objects.store.get(MACHINE_SET, objects.namespace, name)
     if stored is not None:
-        other, owner = (stored["metadata"].get("labels") or {}).get(CLUSTER_LABEL), controller_of(stored) or {}
-        own, controller = (
-            deployment["metadata"]["name"],
-            f"{owner.get('kind')} {owner.get('name')}" if owner else "none",
-        )
-        if other != objects.name or controller != f"{kinds.MACHINE_DEPLOYMENT} {own}":
+        own, other = deployment["metadata"]["name"], (stored["metadata"].get("labels") or {}).get(CLUSTER_LABEL)
+        owner = controller_of(stored) or {}
+        if (other, owner.get("kind"), owner.get("name")) != (objects.name, kinds.MACHINE_DEPLOYMENT, own):
+            controller = f"{owner.get('kind')} {owner.get('name')}" if owner else "none"
             raise ControlPlaneFailure(
                 f"{kinds.label_of(stored)} is not of the MachineDeployment {own} of the cluster {objects.name} (label {CLUSTER_LABEL}: "
                 f"{clip(other, 80) or 'none'}; controller: {clip(controller, 80)}); no worker was made of it. Where it is another's, give the "
